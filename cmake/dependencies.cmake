@@ -1,0 +1,21 @@
+# Everything taken from outside, each wrapped by one source file of ours.
+find_package(PkgConfig REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS C)
+
+# CBLAS and LAPACKE. OpenBLAS by default; for another vendor set both variables, e.g.
+# -DMOUSSE_BLAS_LIBRARIES="-lmkl_rt" -DMOUSSE_BLAS_INCLUDE=/opt/intel/mkl/include
+set(MOUSSE_BLAS_LIBRARIES "" CACHE STRING "Libraries with CBLAS and LAPACKE (default: OpenBLAS)")
+set(MOUSSE_BLAS_INCLUDE "" CACHE PATH "Folder of cblas.h and lapacke.h for MOUSSE_BLAS_LIBRARIES")
+add_library(mousse_blas INTERFACE)
+if(MOUSSE_BLAS_LIBRARIES)
+  target_link_libraries(mousse_blas INTERFACE ${MOUSSE_BLAS_LIBRARIES})
+  target_include_directories(mousse_blas SYSTEM INTERFACE ${MOUSSE_BLAS_INCLUDE})
+  set(MOUSSE_PC_BLAS "${MOUSSE_BLAS_LIBRARIES}")
+else()
+  pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
+  find_library(LAPACKE_LIBRARY lapacke REQUIRED)
+  target_link_libraries(mousse_blas INTERFACE ${LAPACKE_LIBRARY} PkgConfig::OPENBLAS)
+  set(MOUSSE_PC_BLAS "-llapacke -lopenblas")
+endif()
+
+find_path(XXHASH_INCLUDE xxhash.h REQUIRED) # header only: no library to link

@@ -1,0 +1,124 @@
+/* mousse.h - optimizers for neural networks: mousse, muon, soap, adamw, lion.
+ *
+ *     create -> add groups and params -> prepare -> (set, step)* -> destroy
+ *
+ * Ownership   values and gradients belong to the caller and are borrowed from
+ *             mousse_add_param until mousse_destroy; everything else is ours.
+ * Allocation  happens before and in mousse_prepare; mousse_step allocates nothing.
+ * Failure     every fallible call returns a status; nothing prints, exits or aborts. A
+ *             failed call changes nothing, except that IO, BAD_FORMAT and COMM in step
+ *             and load leave only load and destroy allowed.
+ * Threads     no global state: distinct optimizers may run on distinct threads.
+ * Ranks       [collective] calls are made by every rank, in the same order.
+ */
+#ifndef MOUSSE_MOUSSE_H
+#define MOUSSE_MOUSSE_H
+
+#include <mousse/export.h> /* MOUSSE_API, MOUSSE_VERSION_* */
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MOUSSE_STATUS_MAP(X)                                                                   \
+  X(OK, 0, "success")                                                                          \
+  X(INVALID_ARGUMENT, -1, "invalid argument")                                                  \
+  X(UNKNOWN_NAME, -2, "no such algorithm, option, group or parameter")                         \
+  X(OUT_OF_RANGE, -3, "option value out of range")                                             \
+  X(WRONG_PHASE, -4, "not allowed before, or after, mousse_prepare")                           \
+  X(NO_MEMORY, -5, "out of memory")                                                            \
+  X(NOT_FINITE, -6, "gradient is infinite or NaN; parameters are unchanged")                   \
+  X(IO, -7, "a read or write callback failed")                                                 \
+  X(BAD_FORMAT, -8, "saved state is damaged or does not fit this optimizer")                   \
+  X(COMM, -9, "communication with another rank failed")
+
+typedef enum mousse_status {
+#define MOUSSE_X(name, code, text) MOUSSE_##name = code,
+  MOUSSE_STATUS_MAP(MOUSSE_X)
+#undef MOUSSE_X
+} mousse_status;
+
+/* How ranks talk. mousse_mpi.h makes one from an MPI_Comm; functions return 0 or fail. */
+typedef struct mousse_comm {
+  int rank, size;
+  int (*sum)(void *context, float *data, size_t count);
+  int (*broadcast)(void *context, float *data, size_t count, int root);
+  void *context;
+} mousse_comm;
+
+/* Services from the caller. A member left 0 or NULL means the default. */
+typedef struct mousse_env {
+  size_t struct_size; /* sizeof(mousse_env); lets later versions add members */
+  void *(*allocate)(void *user, size_t bytes);
+  void (*release)(void *user, void *block, size_t bytes);
+  void (*log)(void *user, int level, const char *text);
+  void *user;
+  const mousse_comm *comm; /* NULL: a single process */
+  int threads;             /* 0: as many as the machine has */
+} mousse_env;
+
+typedef struct mousse_optimizer mousse_optimizer;
+
+/* Life cycle. env may be NULL; destroy accepts NULL. */
+MOUSSE_API mousse_status mousse_create(const mousse_env *env, mousse_optimizer **out);
+MOUSSE_API void mousse_destroy(mousse_optimizer *opt);
+
+/* Build. A group is a set of parameters under one algorithm and one set of options.
+ * name is the parameter's key in saved state; matrices are row-major; a vector has rows = 1. */
+MOUSSE_API mousse_status mousse_add_group(mousse_optimizer *opt, const char *algorithm,
+                                          int *group);
+MOUSSE_API mousse_status mousse_add_param(mousse_optimizer *opt, int group, const char *name,
+                                          size_t rows, size_t cols, float *value,
+                                          const float *grad);
+
+/* Options, by name, checked against the algorithm's table; sticky; allowed between steps
+ * unless the table says fixed. Text form takes a number or a choice ("spectral"). */
+MOUSSE_API mousse_status mousse_set(mousse_optimizer *opt, int group, const char *option,
+                                    double value);
+MOUSSE_API mousse_status mousse_set_text(mousse_optimizer *opt, int group, const char *option,
+                                         const char *value);
+MOUSSE_API mousse_status mousse_get(const mousse_optimizer *opt, int group, const char *option,
+                                    double *value);
+
+/* Run. prepare assigns parameters to ranks and takes all memory. step reads every gradient
+ * (already averaged over ranks) and updates every value. Both [collective]. */
+MOUSSE_API mousse_status mousse_prepare(mousse_optimizer *opt);
+MOUSSE_API mousse_status mousse_step(mousse_optimizer *opt);
+
+/* Save and restore. Rank 0 alone calls the callback; a state saved by N ranks loads on M.
+ * Callbacks return 0 or fail. Both [collective]. Format: docs/state-format.md. */
+typedef int (*mousse_write_fn)(void *user, const void *data, size_t bytes);
+typedef int (*mousse_read_fn)(void *user, void *data, size_t bytes);
+MOUSSE_API mousse_status mousse_save(mousse_optimizer *opt, mousse_write_fn write, void *user);
+MOUSSE_API mousse_status mousse_load(mousse_optimizer *opt, mousse_read_fn read, void *user);
+
+/* Observe. fn is called in step on the owner rank, e.g. ("h.3.mlp.w", "update_rms", 0.21). */
+typedef void (*mousse_observe_fn)(void *user, const char *param, const char *quantity,
+                                  double value);
+MOUSSE_API mousse_status mousse_observe(mousse_optimizer *opt, mousse_observe_fn fn,
+                                        void *user);
+MOUSSE_API uint64_t mousse_steps_done(const mousse_optimizer *opt);
+MOUSSE_API size_t mousse_bytes_held(const mousse_optimizer *opt); /* on this rank */
+
+/* Explain. mousse_error: the last failure on opt in words ("group 1 (muon) has no option
+ * 'beta3'; did you mean 'beta2'?"). The rest feeds --help, bindings and docs; lookups by
+ * index return NULL past the last. */
+typedef struct mousse_option {
+  const char *name, *help;
+  const char *const *choices; /* NULL, or names of values 0, 1, ... ending in NULL */
+  double initial, min, max;
+  int integer, fixed; /* whole numbers only; not settable after prepare */
+} mousse_option;
+MOUSSE_API const char *mousse_error(const mousse_optimizer *opt);
+MOUSSE_API const char *mousse_status_text(mousse_status status);
+MOUSSE_API const char *mousse_algorithm_name(size_t index);
+MOUSSE_API const char *mousse_algorithm_help(const char *algorithm);
+MOUSSE_API const mousse_option *mousse_algorithm_option(const char *algorithm, size_t index);
+MOUSSE_API const char *mousse_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,230 @@
+/* file.c - files that are complete or absent. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static mousse_status fail_errno(mo_error *error, const char *path, const char *action)
+{
+  const mousse_status status = errno == ENOMEM ? MOUSSE_NO_MEMORY : MOUSSE_IO;
+  return mo_fail(error, status, "%s: cannot %s: %s", path, action, strerror(errno));
+}
+
+/* Opens a regular file for reading and tells its size. */
+static mousse_status open_regular(const char *path, int *descriptor, size_t *size,
+                                  mo_error *error)
+{
+  struct stat info;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fail_errno(error, path, "open");
+  if (fstat(fd, &info) != 0) {
+    const mousse_status status = fail_errno(error, path, "read its size");
+    close(fd);
+    return status;
+  }
+  if (!S_ISREG(info.st_mode)) {
+    close(fd);
+    return mo_fail(error, MOUSSE_IO, "%s: %s, expected a file", path,
+                   S_ISDIR(info.st_mode) ? "is a directory" : "is not a regular file");
+  }
+  *descriptor = fd;
+  *size = (size_t)info.st_size;
+  return MOUSSE_OK;
+}
+
+static mousse_status read_all(int fd, const char *path, char *data, size_t size,
+                              mo_error *error)
+{
+  for (size_t done = 0; done < size;) {
+    const ssize_t got = read(fd, data + done, size - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_errno(error, path, "read");
+    if (got == 0)
+      return mo_fail(error, MOUSSE_IO, "%s: ended after %zu of %zu bytes while being read",
+                     path, done, size);
+    done += (size_t)got;
+  }
+  return MOUSSE_OK;
+}
+
+mousse_status mo_file_read(const mo_allocator *allocator, const char *path, size_t limit,
+                           char **data, size_t *size, mo_error *error)
+{
+  int fd = -1;
+  size_t bytes = 0;
+  MO_TRY(open_regular(path, &fd, &bytes, error));
+  if (bytes > limit) {
+    close(fd);
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: %zu bytes, expected at most %zu", path, bytes,
+                   limit);
+  }
+  char *block = mo_allocate(allocator, bytes + 1);
+  mousse_status status = MOUSSE_OK;
+  if (block == NULL)
+    status = mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for %zu bytes", path, bytes);
+  else
+    status = read_all(fd, path, block, bytes, error);
+  close(fd);
+  if (status != MOUSSE_OK) {
+    mo_release(allocator, block, bytes + 1);
+    return status;
+  }
+  *data = block;
+  *size = bytes;
+  return MOUSSE_OK;
+}
+
+mousse_status mo_map_open(mo_map *map, const char *path, mo_error *error)
+{
+  int fd = -1;
+  size_t size = 0;
+  *map = (mo_map){0};
+  MO_TRY(open_regular(path, &fd, &size, error));
+  if (size > 0) {
+    void *data = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    if (data == MAP_FAILED) {
+      const mousse_status status = fail_errno(error, path, "map");
+      close(fd);
+      return status;
+    }
+    *map = (mo_map){data, size};
+  }
+  close(fd);
+  return MOUSSE_OK;
+}
+
+void mo_map_close(mo_map *map)
+{
+  if (map->data != NULL) munmap((void *)(uintptr_t)map->data, map->size);
+  *map = (mo_map){0};
+}
+
+mousse_status mo_writer_open(mo_writer *writer, const char *path, mo_error *error)
+{
+  *writer = (mo_writer){.descriptor = -1};
+  const int length = snprintf(writer->path, sizeof writer->path, "%s", path);
+  if (length < 0 || (size_t)length >= sizeof writer->path)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: path is too long", path);
+  snprintf(writer->temporary, sizeof writer->temporary, "%s.%ld.tmp", path, (long)getpid());
+  writer->descriptor = open(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (writer->descriptor < 0) return fail_errno(error, writer->temporary, "create");
+  return MOUSSE_OK;
+}
+
+static mousse_status write_all(mo_writer *writer, uint64_t offset, const void *data,
+                               size_t bytes, mo_error *error)
+{
+  const unsigned char *from = data;
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t put =
+        pwrite(writer->descriptor, from + done, bytes - done, (off_t)(offset + done));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return fail_errno(error, writer->path, "write");
+    done += (size_t)put;
+  }
+  return MOUSSE_OK;
+}
+
+mousse_status mo_writer_write(mo_writer *writer, const void *data, size_t bytes,
+                              mo_error *error)
+{
+  MO_TRY(write_all(writer, writer->written, data, bytes, error));
+  writer->written += bytes;
+  return MOUSSE_OK;
+}
+
+mousse_status mo_writer_patch(mo_writer *writer, uint64_t offset, const void *data,
+                              size_t bytes, mo_error *error)
+{
+  return write_all(writer, offset, data, bytes, error);
+}
+
+mousse_status mo_writer_commit(mo_writer *writer, mo_error *error)
+{
+  mousse_status status = MOUSSE_OK;
+  if (fsync(writer->descriptor) != 0) status = fail_errno(error, writer->path, "sync");
+  if (close(writer->descriptor) != 0 && status == MOUSSE_OK)
+    status = fail_errno(error, writer->path, "close");
+  writer->descriptor = -1;
+  if (status == MOUSSE_OK && rename(writer->temporary, writer->path) != 0)
+    status = fail_errno(error, writer->path, "rename the finished file into place");
+  if (status != MOUSSE_OK) {
+    unlink(writer->temporary);
+    return status;
+  }
+  return mo_sync_parent(writer->path, error);
+}
+
+void mo_writer_abandon(mo_writer *writer)
+{
+  if (writer->descriptor < 0) return;
+  close(writer->descriptor);
+  unlink(writer->temporary);
+  writer->descriptor = -1;
+}
+
+mousse_status mo_file_write(const char *path, const void *data, size_t bytes, mo_error *error)
+{
+  mo_writer writer;
+  MO_TRY(mo_writer_open(&writer, path, error));
+  const mousse_status status = mo_writer_write(&writer, data, bytes, error);
+  if (status != MOUSSE_OK) {
+    mo_writer_abandon(&writer);
+    return status;
+  }
+  return mo_writer_commit(&writer, error);
+}
+
+mousse_status mo_make_directories(const char *path, mo_error *error)
+{
+  char part[4096];
+  const size_t length = strlen(path);
+  if (length == 0 || length >= sizeof part)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: not a usable directory name", path);
+  memcpy(part, path, length + 1);
+  for (size_t i = 1; i <= length; i++) {
+    if (part[i] != '/' && part[i] != '\0') continue;
+    part[i] = '\0';
+    if (mkdir(part, 0777) != 0 && errno != EEXIST)
+      return fail_errno(error, part, "make the directory");
+    part[i] = path[i];
+  }
+  struct stat info;
+  if (stat(path, &info) != 0) return fail_errno(error, path, "look at the directory");
+  if (!S_ISDIR(info.st_mode))
+    return mo_fail(error, MOUSSE_IO, "%s: exists and is not a directory", path);
+  return MOUSSE_OK;
+}
+
+mousse_status mo_sync_parent(const char *path, mo_error *error)
+{
+  char parent[4096];
+  const char *slash = strrchr(path, '/');
+  const size_t length = slash == NULL ? 0 : (size_t)(slash - path);
+  if (length >= sizeof parent)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: path is too long", path);
+  memcpy(parent, path, length);
+  parent[length] = '\0';
+  const char *directory = slash == NULL ? "." : length == 0 ? "/" : parent;
+
+  const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return fail_errno(error, directory, "open");
+  const mousse_status status =
+      fsync(fd) == 0 ? MOUSSE_OK : fail_errno(error, directory, "sync");
+  close(fd);
+  return status;
+}
+
+mousse_status mo_path_join(char *path, size_t capacity, const char *directory, const char *name,
+                           mo_error *error)
+{
+  const int length = snprintf(path, capacity, "%s/%s", directory, name);
+  if (length < 0 || (size_t)length >= capacity)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s/%s: path is too long", directory, name);
+  return MOUSSE_OK;
+}

@@ -1,0 +1,88 @@
+/* blas.c - the only file that calls CBLAS. */
+#include "linalg/blas.h"
+
+#include <cblas.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+/* Present in OpenBLAS only; another vendor's library links without them. */
+extern void openblas_set_num_threads(int threads) __attribute__((weak));
+extern int openblas_get_num_threads(void) __attribute__((weak));
+extern char *openblas_get_config(void) __attribute__((weak));
+
+/* OpenBLAS's thread count belongs to the whole process, so what guards it must too: the first
+ * one in saves the host's setting, the last one out restores it. */
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static int inside = 0, host_threads = 1;
+
+void mo_blas_enter(void)
+{
+  if (openblas_set_num_threads == NULL || openblas_get_num_threads == NULL) return;
+  pthread_mutex_lock(&guard);
+  if (inside++ == 0) {
+    host_threads = openblas_get_num_threads();
+    if (host_threads != 1) openblas_set_num_threads(1);
+  }
+  pthread_mutex_unlock(&guard);
+}
+
+void mo_blas_leave(void)
+{
+  if (openblas_set_num_threads == NULL || openblas_get_num_threads == NULL) return;
+  pthread_mutex_lock(&guard);
+  if (--inside == 0 && host_threads != 1) openblas_set_num_threads(host_threads);
+  pthread_mutex_unlock(&guard);
+}
+
+const char *mo_blas_description(void)
+{
+  return openblas_get_config != NULL ? openblas_get_config() : "CBLAS";
+}
+
+bool mo_blas_fits_memory(int threads)
+{
+  const size_t per_thread = (size_t)128 << 20;
+  const size_t bytes = per_thread * (size_t)(threads > 0 ? threads : 1);
+  void *probe = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (probe == MAP_FAILED) return false;
+  munmap(probe, bytes);
+  return true;
+}
+
+static enum CBLAS_TRANSPOSE cblas_transpose(mo_transpose transpose)
+{
+  return transpose == MO_PLAIN ? CblasNoTrans : CblasTrans;
+}
+
+void mo_gemm(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows, size_t cols,
+             size_t inner, float alpha, const float *a, size_t a_stride, const float *b,
+             size_t b_stride, float beta, float *c, size_t c_stride)
+{
+  if (rows == 0 || cols == 0) return;
+  cblas_sgemm(CblasRowMajor, cblas_transpose(transpose_a), cblas_transpose(transpose_b),
+              (int)rows, (int)cols, (int)inner, alpha, a, (int)a_stride, b, (int)b_stride, beta,
+              c, (int)c_stride);
+}
+
+void mo_syrk(mo_transpose transpose_a, size_t n, size_t k, float alpha, const float *a,
+             size_t a_stride, float beta, float *c, size_t c_stride)
+{
+  if (n == 0) return;
+  cblas_ssyrk(CblasRowMajor, CblasLower, cblas_transpose(transpose_a), (int)n, (int)k, alpha, a,
+              (int)a_stride, beta, c, (int)c_stride);
+}
+
+void mo_mirror(size_t n, float *c, size_t c_stride)
+{
+  enum { TILE = 32 }; /* both tiles of a pair stay in the first-level cache */
+  for (size_t rows = 0; rows < n; rows += TILE) {
+    for (size_t cols = 0; cols <= rows; cols += TILE) {
+      const size_t row_end = rows + TILE < n ? rows + TILE : n;
+      for (size_t i = rows; i < row_end; i++) {
+        const size_t col_end = cols + TILE < i ? cols + TILE : i;
+        for (size_t j = cols; j < col_end; j++) c[j * c_stride + i] = c[i * c_stride + j];
+      }
+    }
+  }
+}

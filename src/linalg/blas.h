@@ -1,0 +1,41 @@
+/* blas.h - matrix products on row-major floats, by one thread, with the same bits every time.
+ *
+ * Threads are our business (base/parallel.h), not the BLAS's: a threaded OpenBLAS gives other
+ * bits at another thread count, and its pool fights with OpenMP. Whoever calls these functions
+ * from several threads does so between mo_blas_enter and mo_blas_leave.
+ */
+#ifndef MOUSSE_LINALG_BLAS_H
+#define MOUSSE_LINALG_BLAS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Keeps the BLAS on one thread until the matching leave, then gives the host program back the
+ * setting it had. May be nested and called from several threads. */
+void mo_blas_enter(void);
+void mo_blas_leave(void);
+
+/* What BLAS this is, for reports: "OpenBLAS 0.3.21 ... Zen". */
+const char *mo_blas_description(void);
+
+/* True when the BLAS can get the memory that it takes for itself on `threads` threads. OpenBLAS
+ * 0.3.21 waits forever instead of failing, so this is asked before the first product. */
+bool mo_blas_fits_memory(int threads);
+
+typedef enum mo_transpose { MO_PLAIN, MO_TRANSPOSED } mo_transpose;
+
+/* C = alpha * op(A) * op(B) + beta * C with C rows x cols and the inner dimension `inner`;
+ * strides are the lengths of stored rows. With beta = 0, C is only written, never read. */
+void mo_gemm(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows, size_t cols,
+             size_t inner, float alpha, const float *a, size_t a_stride, const float *b,
+             size_t b_stride, float beta, float *c, size_t c_stride);
+
+/* C = alpha * A * A^T + beta * C (plain, A is n x k) or alpha * A^T * A + beta * C (transposed,
+ * A is k x n). Only the lower triangle of the n x n matrix C is read or written. */
+void mo_syrk(mo_transpose transpose_a, size_t n, size_t k, float alpha, const float *a,
+             size_t a_stride, float beta, float *c, size_t c_stride);
+
+/* Copies the lower triangle of an n x n matrix onto the upper one. */
+void mo_mirror(size_t n, float *c, size_t c_stride);
+
+#endif
