@@ -13,3 +13,23 @@ function(mousse_test NAME)
   endif()
   set_tests_properties(${NAME} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}")
 endfunction()
+
+# mousse_fuzz(NAME source... [LIBRARIES target...]) builds a fuzz target, a file that defines
+# LLVMFuzzerTestOneInput: with libFuzzer where the compiler is clang (fuzz_NAME -max_total_time=3600
+# FOLDER), otherwise with tests/fuzz/driver.c, which mutates the seeds itself. A short run with a
+# fixed seed over tests/fuzz/seeds/NAME is part of CTest.
+function(mousse_fuzz NAME)
+  cmake_parse_arguments(FUZZ "" "" "LIBRARIES" ${ARGN})
+  set(seeds ${PROJECT_SOURCE_DIR}/tests/fuzz/seeds/${NAME})
+  add_executable(fuzz_${NAME} ${FUZZ_UNPARSED_ARGUMENTS})
+  target_link_libraries(fuzz_${NAME} PRIVATE ${FUZZ_LIBRARIES} mousse_internal)
+  if(CMAKE_C_COMPILER_ID MATCHES Clang AND NOT MOUSSE_SANITIZE MATCHES thread)
+    target_compile_options(fuzz_${NAME} PRIVATE -fsanitize=fuzzer)
+    target_link_options(fuzz_${NAME} PRIVATE -fsanitize=fuzzer)
+    add_test(NAME fuzz_${NAME} COMMAND fuzz_${NAME} -seed=1 -runs=5000 ${seeds})
+  else()
+    target_sources(fuzz_${NAME} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/driver.c)
+    add_test(NAME fuzz_${NAME} COMMAND fuzz_${NAME} 5000 ${seeds})
+  endif()
+  set_tests_properties(fuzz_${NAME} PROPERTIES TIMEOUT 300 LABELS fast)
+endfunction()

@@ -78,6 +78,7 @@ static mousse_status train_on(bpe_trainer *trainer, const dataset_options *optio
                                .cut = cut_training_text,
                                .cut_user = trainer};
   MO_TRY(corpus_open(&text, options->inputs, options->input_count, &read, error));
+  report(options, "reading", text);
   mousse_status status = corpus_next(text, &piece, error);
   while (status == MOUSSE_OK && piece.length > 0) {
     status = bpe_trainer_add(trainer, piece.text, piece.length, error);
@@ -153,6 +154,7 @@ static mousse_status write_text(build *b, mo_corpus *text, batch_encoder *batch,
 {
   corpus_piece piece;
   bool full = false;
+  report(b->options, "tokenizing", text);
   MO_TRY(corpus_next(text, &piece, error));
   while (piece.length > 0) {
     MO_TRY(batch_encoder_add(batch, piece.text, piece.length, piece.starts_document, &full,

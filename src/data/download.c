@@ -99,7 +99,10 @@ static void configure(transfer *t)
   curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, show);
   curl_easy_setopt(c, CURLOPT_XFERINFODATA, t);
   curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
-  curl_easy_setopt(c, CURLOPT_RESUME_FROM_LARGE, (curl_off_t)t->offset);
+  /* Not CURLOPT_RESUME_FROM, which fails when the server ignores the range. */
+  char range[32];
+  snprintf(range, sizeof range, "%llu-", (unsigned long long)t->offset);
+  if (t->offset > 0) curl_easy_setopt(c, CURLOPT_RANGE, range); /* copied by curl */
 }
 
 /* Worth another try: anything but the server's clear no and our own disk. */
