@@ -50,12 +50,12 @@ void ref_transpose(size_t m, size_t n, const double *a, double *out)
 
 void ref_average_left(size_t m, size_t n, const double *g, double beta, double *s)
 {
-  for (size_t i = 0; i < m; i++)
-    for (size_t j = 0; j < m; j++) {
-      double product = 0;
-      for (size_t l = 0; l < n; l++) product += g[i * n + l] * g[j * n + l];
-      s[i * m + j] = beta * s[i * m + j] + (1 - beta) * product;
-    }
+  double *transposed = ref_zeros(m * n), *product = ref_zeros(m * m);
+  ref_transpose(m, n, g, transposed);
+  ref_multiply(m, n, m, g, transposed, product);
+  for (size_t i = 0; i < m * m; i++) s[i] = beta * s[i] + (1 - beta) * product[i];
+  free(product);
+  free(transposed);
 }
 
 void ref_average_right(size_t m, size_t n, const double *g, double beta, double *s)
@@ -106,10 +106,9 @@ static void sort_ascending(size_t n, double *values, double *vectors)
 
 void ref_eigh(size_t n, const double *a, double *values, double *vectors)
 {
-  double *s = ref_copy(a, n * n);
+  double *s = ref_copy(a, n * n), *rows = ref_zeros(n * n); /* rows: V^T */
   const double small = DBL_EPSILON / 16 * ref_norm(a, n * n);
-  memset(vectors, 0, n * n * sizeof *vectors);
-  for (size_t i = 0; i < n; i++) vectors[i * n + i] = 1;
+  for (size_t i = 0; i < n; i++) rows[i * n + i] = 1;
   int rotated = 1;
   for (int sweep = 0; sweep < MAX_SWEEPS && rotated; sweep++) {
     rotated = 0;
@@ -120,12 +119,14 @@ void ref_eigh(size_t n, const double *a, double *values, double *vectors)
         rotation(s[p * n + p], s[p * n + q], s[q * n + q], &cosine, &sine);
         rotate(s + p, s + q, n, n, cosine, sine);         /* columns p and q */
         rotate(s + p * n, s + q * n, n, 1, cosine, sine); /* rows p and q */
-        rotate(vectors + p, vectors + q, n, n, cosine, sine);
+        rotate(rows + p * n, rows + q * n, n, 1, cosine, sine);
         rotated = 1;
       }
   }
   for (size_t i = 0; i < n; i++) values[i] = s[i * n + i];
+  ref_transpose(n, n, rows, vectors);
   sort_ascending(n, values, vectors);
+  free(rows);
   free(s);
 }
 
@@ -185,13 +186,15 @@ static int orthogonalise_rows(size_t m, size_t n, double *u, double *v)
 static void polar_of_wide(size_t m, size_t n, const double *a, double relative, double *out)
 {
   double *u = ref_copy(a, m * n), *v = ref_zeros(m * m), *transposed = ref_zeros(m * m);
-  const double norm = ref_norm(a, m * n);
+  double largest = 0;
   for (size_t i = 0; i < m; i++) v[i * m + i] = 1;
   for (int sweep = 0; sweep < MAX_SWEEPS; sweep++)
     if (!orthogonalise_rows(m, n, u, v)) break;
-  for (size_t i = 0; i < m; i++) { /* rows of u are now singular value times direction */
+  /* rows of u are now singular value times direction */
+  for (size_t i = 0; i < m; i++) largest = fmax(largest, ref_norm(u + i * n, n));
+  for (size_t i = 0; i < m; i++) {
     const double singular = ref_norm(u + i * n, n);
-    ref_scale(u + i * n, n, singular > relative * norm ? 1 / singular : 0);
+    ref_scale(u + i * n, n, singular > relative * largest ? 1 / singular : 0);
   }
   ref_transpose(m, m, v, transposed);
   ref_multiply(m, m, n, transposed, u, out);

@@ -28,7 +28,7 @@ void ref_eigh(size_t n, const double *a, double *values, double *vectors);
 void ref_qr(size_t n, const double *a, double *q);
 
 /* The polar factor U V^T of a (m x n) by one-sided Jacobi. Directions whose singular value is
- * below `relative` times the Frobenius norm are left out; a zero matrix gives zero. */
+ * at most `relative` times the largest are left out; a zero matrix gives zero. */
 void ref_polar(size_t m, size_t n, const double *a, double relative, double *out);
 
 #endif

@@ -3,7 +3,7 @@
  * X <- X/(||X||_F + 1e-7), transposed first so that rows <= cols; then for each (a,b,c):
  * A = X X^T; X <- a X + (b A + c A A) X. For polar5 ||X||_F is multiplied by 1.02 before the
  * 1e-7 is added. `exact` is the polar factor; directions with a singular value of at most 1e-6
- * of the Frobenius norm are zero.
+ * of the largest are zero.
  */
 #include "reference/dense.h"
 #include "reference/reference.h"
