@@ -1,13 +1,13 @@
-/* mousse.h - optimizers for neural networks: mousse, muon, soap, adamw, lion.
+/* mousse.h - optimizers for neural networks: mousse, muon, soap, shampoo, adamw, lion, sgd.
  *
  *     create -> add groups and params -> prepare -> (set, step)* -> destroy
  *
  * Ownership   values and gradients belong to the caller and are borrowed from
- *             mousse_add_param until mousse_destroy; everything else is ours.
+ *             mousse_add_param until mousse_destroy or mousse_rebind; the rest is ours.
  * Allocation  happens before and in mousse_prepare; mousse_step allocates nothing.
  * Failure     every fallible call returns a status; nothing prints, exits or aborts. A
- *             failed call changes nothing, except that IO, BAD_FORMAT and COMM in step
- *             and load leave only load and destroy allowed.
+ *             failed call changes nothing, except that COMM (ranks have come apart) leaves
+ *             only load and destroy allowed.
  * Threads     no global state: distinct optimizers may run on distinct threads.
  * Ranks       [collective] calls are made by every rank, in the same order.
  */
@@ -73,6 +73,11 @@ MOUSSE_API mousse_status mousse_add_param(mousse_optimizer *opt, int group, cons
                                           size_t rows, size_t cols, float *value,
                                           const float *grad);
 
+/* Points a parameter at other memory of the same shape, in any phase: for programs whose
+ * gradients move between steps. */
+MOUSSE_API mousse_status mousse_rebind(mousse_optimizer *opt, const char *name, float *value,
+                                       const float *grad);
+
 /* Options, by name, checked against the algorithm's table; sticky; allowed between steps
  * unless the table says fixed. Text form takes a number or a choice ("spectral"). */
 MOUSSE_API mousse_status mousse_set(mousse_optimizer *opt, int group, const char *option,
@@ -101,6 +106,13 @@ MOUSSE_API mousse_status mousse_observe(mousse_optimizer *opt, mousse_observe_fn
                                         void *user);
 MOUSSE_API uint64_t mousse_steps_done(const mousse_optimizer *opt);
 MOUSSE_API size_t mousse_bytes_held(const mousse_optimizer *opt); /* on this rank */
+
+/* What is registered, for listings: names in order of registration, NULL past the last. The
+ * bytes of state are those kept for the parameter between steps, on whichever rank owns it
+ * (0 before prepare and for unknown names); the owner is -1 before prepare. */
+MOUSSE_API const char *mousse_param_name(const mousse_optimizer *opt, size_t index);
+MOUSSE_API size_t mousse_param_state_bytes(const mousse_optimizer *opt, const char *name);
+MOUSSE_API int mousse_param_owner(const mousse_optimizer *opt, const char *name);
 
 /* Explain. mousse_error: the last failure on opt in words ("group 1 (muon) has no option
  * 'beta3'; did you mean 'beta2'?"). The rest feeds --help, bindings and docs; lookups by

@@ -73,6 +73,17 @@ void mo_syrk(mo_transpose transpose_a, size_t n, size_t k, float alpha, const fl
               (int)a_stride, beta, c, (int)c_stride);
 }
 
+void mo_symmetric_product(size_t n, const float *a, const float *b, float *c)
+{
+  enum { PANEL = 128 }; /* rows: fewer waste BLAS's packing, more waste the upper triangle */
+  for (size_t row = 0; row < n; row += PANEL) {
+    const size_t rows = n - row < PANEL ? n - row : PANEL;
+    mo_gemm(MO_PLAIN, MO_PLAIN, rows, row + rows, n, 1.0f, a + row * n, n, b, n, 0.0f,
+            c + row * n, n);
+  }
+  mo_mirror(n, c, n);
+}
+
 void mo_mirror(size_t n, float *c, size_t c_stride)
 {
   enum { TILE = 32 }; /* both tiles of a pair stay in the first-level cache */

@@ -35,6 +35,10 @@ void mo_gemm(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows, si
 void mo_syrk(mo_transpose transpose_a, size_t n, size_t k, float alpha, const float *a,
              size_t a_stride, float beta, float *c, size_t c_stride);
 
+/* C = A * B for n x n matrices whose product is known to be symmetric (A and B commute, or
+ * B = D A^T with D symmetric): computes the lower triangle by row panels and mirrors it. */
+void mo_symmetric_product(size_t n, const float *a, const float *b, float *c);
+
 /* Copies the lower triangle of an n x n matrix onto the upper one. */
 void mo_mirror(size_t n, float *c, size_t c_stride);
 

@@ -1,0 +1,129 @@
+/* lapack.c - the only file that calls LAPACK.
+ *
+ * Row-major data is given to LAPACK as column-major data of the transpose: a lower triangle is
+ * an upper one there, and eigenvectors come out as rows. Nothing is copied for it.
+ */
+#include "linalg/lapack.h"
+
+#include <lapacke.h>
+#include <math.h>
+
+static bool all_finite(const double *x, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    if (!isfinite(x[i])) return false;
+  return true;
+}
+
+static bool all_finite_float(const float *x, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    if (!isfinite(x[i])) return false;
+  return true;
+}
+
+static bool lower_finite(size_t n, const double *a)
+{
+  for (size_t i = 0; i < n; i++)
+    if (!all_finite(a + i * n, i + 1)) return false;
+  return true;
+}
+
+/* Integers of LAPACK live in the tail of a workspace of doubles: two to a double. */
+static size_t doubles_for_integers(size_t count)
+{
+  return (count * sizeof(lapack_int) + sizeof(double) - 1) / sizeof(double);
+}
+
+static size_t divide_floats(size_t n)
+{
+  return 1 + 6 * n + 2 * n * n;
+}
+
+size_t mo_eigh_work_doubles(size_t n)
+{
+  return divide_floats(n) + doubles_for_integers(3 + 5 * n);
+}
+
+bool mo_eigh_divide(size_t n, double *a, double *values, double *work)
+{
+  if (!lower_finite(n, a)) return false;
+  const size_t length = divide_floats(n);
+  lapack_int *integers = (lapack_int *)(void *)(work + length);
+  const lapack_int info =
+      LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, a, (lapack_int)n, values,
+                          work, (lapack_int)length, integers, (lapack_int)(3 + 5 * n));
+  return info == 0 && all_finite(values, n) && all_finite(a, n * n);
+}
+
+bool mo_eigh_iterate(size_t n, double *a, double *values, double *work)
+{
+  if (!lower_finite(n, a)) return false;
+  const lapack_int info =
+      LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, a, (lapack_int)n, values,
+                         work, (lapack_int)divide_floats(n));
+  return info == 0 && all_finite(values, n) && all_finite(a, n * n);
+}
+
+enum { QR_BLOCK = 64 };
+
+size_t mo_orthonormal_work_floats(size_t n)
+{
+  return n + QR_BLOCK * n;
+}
+
+bool mo_orthonormal_rows(size_t n, float *a, float *work)
+{
+  if (!all_finite_float(a, n * n)) return false;
+  float *tau = work, *rest = work + n;
+  const lapack_int size = (lapack_int)n, length = (lapack_int)(QR_BLOCK * n);
+  return LAPACKE_sgeqrf_work(LAPACK_COL_MAJOR, size, size, a, size, tau, rest, length) == 0 &&
+         LAPACKE_sorgqr_work(LAPACK_COL_MAJOR, size, size, size, a, size, tau, rest, length) ==
+             0 &&
+         all_finite_float(a, n * n);
+}
+
+/* dgesdd with JOBZ = 'S', k = min(rows, cols): 4 k^2 + 7 k by its documentation, plus the
+ * blocked QR of the longer side. */
+static size_t svd_doubles(size_t rows, size_t cols)
+{
+  const size_t k = rows < cols ? rows : cols, longer = rows < cols ? cols : rows;
+  return 4 * k * k + 7 * k + QR_BLOCK * (longer + k);
+}
+
+size_t mo_polar_work_doubles(size_t rows, size_t cols)
+{
+  const size_t k = rows < cols ? rows : cols;
+  return rows * cols + rows * k + k * cols + k + svd_doubles(rows, cols) +
+         doubles_for_integers(8 * k);
+}
+
+bool mo_polar(size_t rows, size_t cols, float *x, double *work)
+{
+  const size_t k = rows < cols ? rows : cols, length = svd_doubles(rows, cols);
+  double *a = work, *left = a + rows * cols; /* row-major rows x k */
+  double *right = left + rows * k;           /* row-major k x cols */
+  double *values = right + k * cols, *rest = values + k;
+  lapack_int *integers = (lapack_int *)(void *)(rest + length);
+  if (!all_finite_float(x, rows * cols)) return false;
+  for (size_t i = 0; i < rows * cols; i++) a[i] = (double)x[i];
+
+  /* Column-major, this is the transpose: its left factor is our right one. */
+  const lapack_int info = LAPACKE_dgesdd_work(
+      LAPACK_COL_MAJOR, 'S', (lapack_int)cols, (lapack_int)rows, a, (lapack_int)cols, values,
+      right, (lapack_int)cols, left, (lapack_int)k, rest, (lapack_int)length, integers);
+  if (info != 0 || !all_finite(values, k) || !all_finite(left, rows * k) ||
+      !all_finite(right, k * cols))
+    return false;
+
+  size_t rank = 0;
+  while (rank < k && values[rank] > 1e-6 * values[0]) rank++;
+  for (size_t i = 0; i < rows; i++) {
+    for (size_t j = 0; j < cols; j++) {
+      double sum = 0.0;
+      for (size_t r = 0; r < rank; r++) sum += left[i * k + r] * right[r * cols + j];
+      x[i * cols + j] = (float)sum;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,42 @@
+/* newton_schulz.h - orthogonalisation by an odd polynomial: all singular values go to about 1.
+ *
+ *     X <- X / (||X||_F + 1e-7), then for each (a, b, c):   A = X X^T,  X <- (a I + b A + c A
+ * A) X
+ *
+ * On the shorter side of X, whichever it is: for a tall X the same with A = X^T X from the
+ * right. Two ways to the same result:
+ *   plain   the products above; A and A A are symmetric, so they cost half;
+ *   Gram    NS(X) = p(X X^T) X with p a polynomial that is evaluated on the small square
+ *           matrix alone, so the long side is multiplied only once, by whoever holds X.
+ */
+#ifndef MOUSSE_LINALG_NEWTON_SCHULZ_H
+#define MOUSSE_LINALG_NEWTON_SCHULZ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Coefficient sets, in the order of mo_newton_schulz_names (which ends in NULL). */
+typedef enum mo_newton_schulz_set {
+  MO_YOU5,
+  MO_JORDAN5,
+  MO_POLAR5,
+  MO_EXACT
+} mo_newton_schulz_set;
+extern const char *const mo_newton_schulz_names[5];
+
+/* What X is divided by before the iteration; epsilon is 1e-7 in the units of X. */
+double mo_newton_schulz_norm(mo_newton_schulz_set set, double frobenius, double epsilon);
+
+/* In place on x (rows x cols, already divided by its norm). spare is as large as x; gram and
+ * factor are k x k with k the shorter side. Not for MO_EXACT, which is mo_polar. */
+void mo_newton_schulz(mo_newton_schulz_set set, size_t rows, size_t cols, float *x,
+                      float *spare, float *gram, float *factor);
+
+/* For the n x n symmetric gram = X X^T of an X already divided by its norm: polynomial becomes
+ * p(gram), so that NS(X) = polynomial * X. a and b are n x n scratch. On return, a is the last
+ * iteration's factor q and gram the Gram matrix before it: NS(X) NS(X)^T = q gram q. Returns
+ * ||NS(X)||_F. */
+double mo_newton_schulz_gram(mo_newton_schulz_set set, size_t n, float *gram, float *polynomial,
+                             float *a, float *b);
+
+#endif

@@ -1,0 +1,131 @@
+/* algorithm.h - what an optimization algorithm is.
+ *
+ * One file in algorithms/ defines one mo_algorithm. It works on one matrix at a time and knows
+ * no ranks, groups, files or allocator: options, memory, sharding, saving, reports and --help
+ * are all driven from the tables below.
+ */
+#ifndef MOUSSE_OPTIM_ALGORITHM_H
+#define MOUSSE_OPTIM_ALGORITHM_H
+
+#include <mousse/mousse.h>
+#include <stdbool.h>
+
+typedef struct mo_shape {
+  size_t rows, cols;
+} mo_shape;
+
+static inline size_t mo_elements(mo_shape shape)
+{
+  return shape.rows * shape.cols;
+}
+
+/* An option is a double at `offset` in the algorithm's own config struct. A `fixed` one shapes
+ * memory and cannot be changed after prepare. */
+typedef struct mo_option {
+  mousse_option info;
+  size_t offset;
+} mo_option;
+
+#define MO_NUMBER(config, field, first, low, high, text)                                       \
+  {                                                                                            \
+    .info = {.name = #field, .help = text, .initial = first, .min = low, .max = high},         \
+    .offset = offsetof(config, field)                                                          \
+  }
+#define MO_WHOLE(config, field, first, low, high, is_fixed, text)                              \
+  {                                                                                            \
+    .info = {.name = #field,                                                                   \
+             .help = text,                                                                     \
+             .initial = first,                                                                 \
+             .min = low,                                                                       \
+             .max = high,                                                                      \
+             .integer = 1,                                                                     \
+             .fixed = is_fixed},                                                               \
+    .offset = offsetof(config, field)                                                          \
+  }
+/* names: an array of strings that ends in NULL; the value is the index of a name. */
+#define MO_CHOICE(config, field, names, first, is_fixed, text)                                 \
+  {                                                                                            \
+    .info = {.name = #field,                                                                   \
+             .help = text,                                                                     \
+             .choices = names,                                                                 \
+             .initial = first,                                                                 \
+             .min = 0,                                                                         \
+             .max = (double)(sizeof names / sizeof *names) - 2.0,                              \
+             .integer = 1,                                                                     \
+             .fixed = is_fixed},                                                               \
+    .offset = offsetof(config, field)                                                          \
+  }
+
+/* Options that several algorithms have, with one wording and one range. */
+extern const char *const mo_off_on[3];
+#define MO_SWITCH(config, field, first, is_fixed, text)                                        \
+  MO_CHOICE(config, field, mo_off_on, first, is_fixed, text)
+#define MO_OPTION_LR(config, first) MO_NUMBER(config, lr, first, 0, 1e3, "learning rate")
+#define MO_OPTION_WEIGHT_DECAY(config, first)                                                  \
+  MO_NUMBER(config, weight_decay, first, 0, 1e3,                                               \
+            "decoupled decay: weights shrink by lr * weight_decay each step")
+#define MO_BETA_MAX 0.999999
+
+/* One named array of an algorithm's memory about one matrix, e.g. "momentum". Its degree is
+ * the power of the gradient's unit that it is measured in: 1 for a momentum, 2 for a second
+ * moment, 0 for a basis (see unit.h). */
+typedef struct mo_part {
+  const char *name;
+  size_t count; /* floats */
+  int degree;
+} mo_part;
+
+enum { MO_MAX_PARTS = 8 };
+
+/* What happened to one matrix so far; saved with its state. */
+typedef struct mo_counts {
+  uint64_t refreshes; /* preconditioners computed */
+  uint64_t retries;   /* of those, by the second solver because the first one failed */
+  uint64_t kept;      /* refreshes where every solver failed: the previous result was kept */
+} mo_counts;
+
+/* What an observer is told about one matrix in one step; see telemetry.h. */
+typedef struct mo_telemetry mo_telemetry;
+
+typedef struct mo_update {
+  mo_shape shape;
+  uint64_t step; /* 1 in the first call */
+  float *value;
+  const float *grad;
+  float *const *state; /* state[i] is part i of layout() */
+  float *work;         /* work_floats() floats, 64-byte aligned, contents undefined */
+  float gain; /* a power of two, nearly always 1: state holds gain * gradient (unit.h) */
+  mo_counts *counts;
+  mo_telemetry *telemetry; /* NULL: nobody is watching */
+} mo_update;
+
+typedef struct mo_algorithm {
+  const char *name, *help;
+  const mo_option *options;
+  size_t option_count, config_bytes;
+  /* NULL: any shape is accepted. Otherwise NULL for yes, or why not. */
+  const char *(*refuses)(mo_shape shape);
+  size_t (*layout)(const void *config, mo_shape shape, mo_part parts[MO_MAX_PARTS]);
+  size_t (*work_floats)(const void *config, mo_shape shape); /* NULL: none */
+  double (*flops)(const void *config, mo_shape shape);       /* weighs the sharding */
+  /* Cannot fail: gradients are finite, memory is there, numerical trouble has fall-backs. */
+  void (*update)(const void *config, const mo_update *u);
+} mo_algorithm;
+
+/* refuses() of the algorithms that need both sides of a matrix to be longer than 1. */
+const char *mo_refuse_vectors(mo_shape shape);
+
+/* registry.c: the algorithms of algorithms.def, in that order. */
+size_t mo_algorithm_count(void);
+const mo_algorithm *mo_algorithm_at(size_t index);
+const mo_algorithm *mo_algorithm_find(const char *name); /* NULL: no such name */
+
+/* Cutting a workspace into arrays: the sizes given to mo_scratch_floats, in any order, are what
+ * mo_scratch_take will need. */
+size_t mo_scratch_floats(size_t count); /* count rounded up to whole cache lines */
+float *mo_scratch_take(float **work, size_t count);
+
+/* gain * gradient: the gradient itself when gain is 1, otherwise a copy in `spare`. */
+const float *mo_scaled_gradient(const mo_update *u, float *spare);
+
+#endif

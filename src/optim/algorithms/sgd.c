@@ -1,0 +1,83 @@
+/* sgd.c - stochastic gradient descent with momentum.
+ *
+ *     M <- mu M + G
+ *     W <- W (1 - lr weight_decay) - lr (M, or with nesterov mu M + G)
+ *
+ * The only algorithm here whose step is as large as its gradient: with gradients near the end
+ * of float's range the weights stop at the largest float instead of becoming infinite.
+ */
+#include "base/parallel.h"
+#include "linalg/vector.h"
+#include "optim/algorithm.h"
+#include "optim/momentum.h"
+#include "optim/telemetry.h"
+
+#include <float.h>
+#include <math.h>
+
+typedef struct config {
+  double lr, mu, nesterov, weight_decay;
+} config;
+
+static const mo_option options[] = {
+    MO_OPTION_LR(config, 0.01),
+    MO_NUMBER(config, mu, 0.9, 0, MO_BETA_MAX, "decay of the momentum; 0: none"),
+    MO_SWITCH(config, nesterov, 0, 0, "look ahead: momentum plus the newest gradient"),
+    MO_OPTION_WEIGHT_DECAY(config, 0),
+};
+
+static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
+{
+  (void)config_;
+  parts[0] = (mo_part){"momentum", mo_elements(shape), 1};
+  return 1;
+}
+
+static size_t work_floats(const void *config_, mo_shape shape)
+{
+  (void)config_;
+  return mo_scratch_floats(mo_elements(shape));
+}
+
+static double flops(const void *config_, mo_shape shape)
+{
+  (void)config_;
+  return 6.0 * (double)mo_elements(shape);
+}
+
+MO_CLONES static void step(size_t count, const float *restrict direction, float keep,
+                           double rate, float *restrict value)
+{
+#pragma omp simd
+  for (size_t i = 0; i < count; i++) {
+    const double moved = (double)keep * (double)value[i] - rate * (double)direction[i];
+    const double below = moved < (double)FLT_MAX ? moved : (double)FLT_MAX;
+    value[i] = (float)(below > (double)-FLT_MAX ? below : (double)-FLT_MAX);
+  }
+}
+
+static void update(const void *config_, const mo_update *u)
+{
+  const config *c = config_;
+  const size_t count = mo_elements(u->shape);
+  const float *grad = mo_scaled_gradient(u, u->work);
+  const float *direction =
+      mo_momentum(u->state[0], grad, count, c->mu, c->nesterov != 0.0, u->work);
+  step(count, direction, (float)(1.0 - c->lr * c->weight_decay), c->lr / (double)u->gain,
+       u->value);
+  if (u->telemetry != NULL)
+    mo_note(u->telemetry, "update_rms",
+            sqrt(mo_sum_squares(direction, count) / (double)count) / (double)u->gain);
+}
+
+const mo_algorithm mo_algorithm_sgd = {
+    .name = "sgd",
+    .help = "gradient descent with momentum",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .config_bytes = sizeof(config),
+    .layout = layout,
+    .work_floats = work_floats,
+    .flops = flops,
+    .update = update,
+};

@@ -1,0 +1,186 @@
+/* shampoo.c - Shampoo (arXiv:1802.09568) with moving averages and grafting.
+ *
+ *     L <- beta2 L + (1 - beta2) G G^T,  R likewise        statistics
+ *     m <- beta1 m + (1 - beta1) G,  v <- beta2 v + (1 - beta2) G^2
+ *     every refresh_every steps, from the first on:
+ *         P_L = (L/(1 - beta2^t) + eps lam_max(L) I)^(-1/4),  P_R likewise
+ *     U = P_L (m/(1 - beta1^t)) P_R
+ *     graft: U is given the norm of Adam's step (adam), of the corrected momentum (sgd), or
+ *     its own (none)
+ *     W <- W (1 - lr weight_decay) - lr U
+ *
+ * Sides longer than max_precond_dim are not preconditioned. v is kept for graft = adam only.
+ */
+#include "base/parallel.h"
+#include "linalg/vector.h"
+#include "optim/kronecker.h"
+
+#include <math.h>
+
+typedef struct config {
+  double lr, beta1, beta2, eps, weight_decay, refresh_every, max_precond_dim, bias_correction,
+      graft;
+} config;
+
+static const char *const graft_choices[] = {"adam", "sgd", "none", NULL};
+enum { GRAFT_ADAM, GRAFT_SGD };
+
+static const mo_option options[] = {
+    MO_OPTION_LR(config, 1e-3),
+    MO_NUMBER(config, beta1, 0.9, 0, MO_BETA_MAX, "decay of the momentum"),
+    MO_NUMBER(config, beta2, 0.95, 0, MO_BETA_MAX, "decay of the statistics"),
+    MO_NUMBER(config, eps, 1e-6, 1e-12, 1, "damping, as a part of the largest eigenvalue"),
+    MO_OPTION_WEIGHT_DECAY(config, 0.01),
+    MO_WHOLE(config, refresh_every, 10, 1, 1e9, 0, "steps between preconditioners"),
+    MO_WHOLE(config, max_precond_dim, 10000, 1, 1e6, 1, "longer sides are not preconditioned"),
+    MO_SWITCH(config, bias_correction, 1, 0, "correct the averages for starting at zero"),
+    MO_CHOICE(config, graft, graft_choices, GRAFT_ADAM, 1, "whose norm the update gets"),
+};
+
+enum { FIRST, SECOND, LEFT, RIGHT, LEFT_ROOT, RIGHT_ROOT, PART_COUNT };
+
+static mo_side side_of(const config *c, mo_shape shape, bool right)
+{
+  const mo_side side = mo_side_make(shape, right, 0);
+  return side.size <= (size_t)c->max_precond_dim ? side : (mo_side){.right = right};
+}
+
+static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
+{
+  const config *c = config_;
+  const size_t left = mo_side_floats(side_of(c, shape, false));
+  const size_t right = mo_side_floats(side_of(c, shape, true));
+  parts[FIRST] = (mo_part){"momentum", mo_elements(shape), 1};
+  parts[SECOND] =
+      (mo_part){"second_moment", c->graft == GRAFT_ADAM ? mo_elements(shape) : 0, 2};
+  parts[LEFT] = (mo_part){"left", left, 2};
+  parts[RIGHT] = (mo_part){"right", right, 2};
+  parts[LEFT_ROOT] = (mo_part){"left_root", left, 0};
+  parts[RIGHT_ROOT] = (mo_part){"right_root", right, 0};
+  return PART_COUNT;
+}
+
+static size_t work_floats(const void *config_, mo_shape shape)
+{
+  const size_t left = mo_side_refresh_floats(side_of(config_, shape, false));
+  const size_t right = mo_side_refresh_floats(side_of(config_, shape, true));
+  return 3 * mo_scratch_floats(mo_elements(shape)) + (left > right ? left : right);
+}
+
+static double flops(const void *config_, mo_shape shape)
+{
+  const config *c = config_;
+  const double left = (double)side_of(c, shape, false).size;
+  const double right = (double)side_of(c, shape, true).size;
+  const double roots = 30.0 * (left * left * left + right * right * right) / c->refresh_every;
+  return 3.0 * (double)mo_elements(shape) * (left + right) + roots;
+}
+
+MO_CLONES static void average(size_t count, const float *restrict grad, float beta,
+                              float *restrict mean)
+{
+#pragma omp simd
+  for (size_t i = 0; i < count; i++) mean[i] = beta * mean[i] + (1.0f - beta) * grad[i];
+}
+
+MO_CLONES static void average_squares(size_t count, const float *restrict grad, float beta,
+                                      float *restrict mean)
+{
+#pragma omp simd
+  for (size_t i = 0; i < count; i++)
+    mean[i] = beta * mean[i] + (1.0f - beta) * grad[i] * grad[i];
+}
+
+/* ||(correct1 m) / (sqrt(correct2 v) + 1e-8)||, Adam's step; eps is its 1e-8. */
+static double adam_norm(size_t count, const float *first, const float *second, double correct1,
+                        double correct2, double eps)
+{
+  double squares = 0.0;
+  for (size_t i = 0; i < count; i++) {
+    const double step =
+        correct1 * (double)first[i] / (sqrt(correct2 * (double)second[i]) + eps);
+    squares += step * step;
+  }
+  return sqrt(squares);
+}
+
+static double correction(const config *c, double beta, uint64_t step)
+{
+  return c->bias_correction != 0.0 ? 1.0 / (1.0 - pow(beta, (double)step)) : 1.0;
+}
+
+static void precondition(const config *c, mo_side side, const mo_update *u, const float *grad,
+                         float *statistics, float *root, float *work)
+{
+  if (side.size == 0) return;
+  mo_side_average(side, u->shape, grad, c->beta2, statistics);
+  if (u->step == 1) mo_side_identity(side, root);
+  if ((u->step - 1) % (uint64_t)c->refresh_every != 0) return;
+  const mo_root_rule rule = {.power = 0.25,
+                             .correction = correction(c, c->beta2, u->step),
+                             .gain = u->gain,
+                             .damping = MO_DAMP_RELATIVE,
+                             .eps = c->eps};
+  mo_side_refresh(side, statistics, &rule, mo_eigh_ladder, root, work, u->counts, u->telemetry);
+}
+
+/* What the update's norm has to be; norm is that of P_L m P_R, m in the state's unit. */
+static double wanted_norm(const config *c, const mo_update *u, double norm)
+{
+  const size_t all = mo_elements(u->shape);
+  const double correct1 = correction(c, c->beta1, u->step);
+  const double correct2 = correction(c, c->beta2, u->step), gain = (double)u->gain;
+  switch ((int)c->graft) {
+  case GRAFT_ADAM:
+    return adam_norm(all, u->state[FIRST], u->state[SECOND], correct1, correct2, 1e-8 * gain);
+  case GRAFT_SGD:
+    return correct1 * sqrt(mo_sum_squares(u->state[FIRST], all)) / gain;
+  default:
+    return correct1 * norm / gain;
+  }
+}
+
+static void update(const void *config_, const mo_update *u)
+{
+  const config *c = config_;
+  const size_t all = mo_elements(u->shape);
+  const mo_side left = side_of(c, u->shape, false), right = side_of(c, u->shape, true);
+  float *work = u->work;
+  float *spare = mo_scratch_take(&work, all), *half = mo_scratch_take(&work, all);
+  float *direction = mo_scratch_take(&work, all);
+  float *const *state = u->state;
+
+  const float *grad = mo_scaled_gradient(u, spare);
+  average(all, grad, (float)c->beta1, state[FIRST]);
+  if (c->graft == GRAFT_ADAM) average_squares(all, grad, (float)c->beta2, state[SECOND]);
+  precondition(c, left, u, grad, state[LEFT], state[LEFT_ROOT], work);
+  precondition(c, right, u, grad, state[RIGHT], state[RIGHT_ROOT], work);
+
+  const float *from = state[FIRST];
+  if (left.size > 0) {
+    mo_side_multiply(left, u->shape, state[LEFT_ROOT], from, half);
+    from = half;
+  }
+  if (right.size > 0) {
+    mo_side_multiply(right, u->shape, state[RIGHT_ROOT], from, direction);
+    from = direction;
+  }
+  const double norm = sqrt(mo_sum_squares(from, all));
+  const double wanted = wanted_norm(c, u, norm);
+  const double step = norm > 0.0 ? wanted / norm : 0.0;
+  mo_apply(u->value, from, all, (float)(1.0 - c->lr * c->weight_decay), (float)(c->lr * step));
+  mo_note(u->telemetry, "update_rms", wanted / sqrt((double)all));
+}
+
+const mo_algorithm mo_algorithm_shampoo = {
+    .name = "shampoo",
+    .help = "momentum preconditioned by inverse fourth roots of the curvature, grafted",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .config_bytes = sizeof(config),
+    .refuses = mo_refuse_vectors,
+    .layout = layout,
+    .work_floats = work_floats,
+    .flops = flops,
+    .update = update,
+};

@@ -1,0 +1,257 @@
+/* soap.c - SOAP, Adam in the eigenbasis of Shampoo's statistics (arXiv:2409.11321).
+ *
+ *     first step: L = (1 - beta2) G G^T, R likewise; Q_L, Q_R their eigenvectors; no update
+ *     then with t = 1, 2, ...:
+ *         G' = Q_L^T G Q_R
+ *         m <- beta1 m + (1 - beta1) G'       v <- beta2 v + (1 - beta2) G'^2    (element-wise)
+ *         W <- W - lr sqrt(1 - beta2^t)/(1 - beta1^t) Q_L (m / (sqrt(v) + eps)) Q_R^T
+ *         W <- W (1 - lr weight_decay)
+ *         L <- beta2 L + (1 - beta2) G G^T,   R likewise
+ *         every refresh_every steps: one power iteration, Q <- qr(L Q), columns sorted by
+ *         diag(Q^T L Q); v is permuted with them, m is carried over through the original space
+ *
+ * The basis moves after the step, so that a gradient never meets a basis made from itself.
+ * A side longer than max_precond_dim has Q = I. A basis is stored with eigenvectors as rows.
+ */
+#include "base/parallel.h"
+#include "linalg/vector.h"
+#include "optim/kronecker.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct config {
+  double lr, beta1, beta2, eps, weight_decay, refresh_every, max_precond_dim, bias_correction;
+} config;
+
+static const mo_option options[] = {
+    MO_OPTION_LR(config, 3e-3),
+    MO_NUMBER(config, beta1, 0.95, 0, MO_BETA_MAX, "decay of the first moment"),
+    MO_NUMBER(config, beta2, 0.95, 0, MO_BETA_MAX, "decay of the second moment and statistics"),
+    MO_NUMBER(config, eps, 1e-8, 1e-20, 1e3, "added to the root of the second moment"),
+    MO_OPTION_WEIGHT_DECAY(config, 0.01),
+    MO_WHOLE(config, refresh_every, 10, 1, 1e9, 0, "steps between moves of the basis"),
+    MO_WHOLE(config, max_precond_dim, 10000, 1, 1e6, 1, "longer sides are left unrotated"),
+    MO_SWITCH(config, bias_correction, 1, 0, "correct the moments for starting at zero"),
+};
+
+enum { FIRST, SECOND, LEFT, RIGHT, LEFT_BASIS, RIGHT_BASIS, PART_COUNT };
+
+static mo_side side_of(const config *c, mo_shape shape, bool right)
+{
+  const mo_side side = mo_side_make(shape, right, 0);
+  return side.size <= (size_t)c->max_precond_dim ? side : (mo_side){.right = right};
+}
+
+static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
+{
+  const size_t left = mo_side_floats(side_of(config_, shape, false));
+  const size_t right = mo_side_floats(side_of(config_, shape, true));
+  parts[FIRST] = (mo_part){"first_moment", mo_elements(shape), 1};
+  parts[SECOND] = (mo_part){"second_moment", mo_elements(shape), 2};
+  parts[LEFT] = (mo_part){"left", left, 2};
+  parts[RIGHT] = (mo_part){"right", right, 2};
+  parts[LEFT_BASIS] = (mo_part){"left_basis", left, 0};
+  parts[RIGHT_BASIS] = (mo_part){"right_basis", right, 0};
+  return PART_COUNT;
+}
+
+/* Moving one basis: the statistics mirrored, their product with the basis, estimates and order
+ * of the eigenvalues, LAPACK's own. */
+static size_t move_floats(size_t n)
+{
+  return 2 * mo_scratch_floats(n * n) + 3 * mo_scratch_floats(n) +
+         mo_scratch_floats(mo_orthonormal_work_floats(n));
+}
+
+static size_t larger(size_t a, size_t b)
+{
+  return a > b ? a : b;
+}
+
+static size_t basis_floats(mo_side side)
+{
+  return larger(move_floats(side.size), mo_side_refresh_floats(side));
+}
+
+static size_t work_floats(const void *config_, mo_shape shape)
+{
+  return 3 * mo_scratch_floats(mo_elements(shape)) +
+         larger(basis_floats(side_of(config_, shape, false)),
+                basis_floats(side_of(config_, shape, true)));
+}
+
+static double flops(const void *config_, mo_shape shape)
+{
+  const config *c = config_;
+  const double left = (double)side_of(c, shape, false).size;
+  const double right = (double)side_of(c, shape, true).size;
+  const double moves = 8.0 * (left * left * left + right * right * right) / c->refresh_every;
+  return 5.0 * (double)mo_elements(shape) * (left + right) + moves;
+}
+
+typedef struct bases {
+  mo_side left, right;
+  float *left_basis, *right_basis;
+} bases;
+
+/* y = B_L x B_R^T (into the basis) or B_L^T x B_R (out of it); half is scratch. y may be x. */
+static void rotate(const bases *b, mo_shape shape, mo_transpose into, const float *x,
+                   float *half, float *y)
+{
+  const size_t rows = shape.rows, cols = shape.cols;
+  const mo_transpose right_way = into == MO_PLAIN ? MO_TRANSPOSED : MO_PLAIN;
+  if (b->left.size > 0)
+    mo_gemm(into, MO_PLAIN, rows, cols, rows, 1.0f, b->left_basis, rows, x, cols, 0.0f, half,
+            cols);
+  else
+    memcpy(half, x, rows * cols * sizeof *half);
+  if (b->right.size > 0)
+    mo_gemm(MO_PLAIN, right_way, rows, cols, cols, 1.0f, half, cols, b->right_basis, cols, 0.0f,
+            y, cols);
+  else
+    memcpy(y, half, rows * cols * sizeof *y);
+}
+
+/* m, v, and the quotient m / (sqrt(v) + eps). */
+MO_CLONES static void adam(size_t count, const float *restrict grad, float beta1, float beta2,
+                           float eps, float *restrict first, float *restrict second,
+                           float *restrict quotient)
+{
+#pragma omp simd
+  for (size_t i = 0; i < count; i++) {
+    const float g = grad[i];
+    first[i] = beta1 * first[i] + (1.0f - beta1) * g;
+    second[i] = beta2 * second[i] + (1.0f - beta2) * g * g;
+    quotient[i] = first[i] / (sqrtf(second[i]) + eps);
+  }
+}
+
+/* The first basis: eigenvectors, largest eigenvalue first. */
+static void first_basis(mo_side side, const float *statistics, float *basis, float *work,
+                        mo_counts *counts)
+{
+  const size_t n = side.size;
+  if (n == 0) return;
+  mo_side_identity(side, basis);
+  double *matrix = (double *)(void *)work, *values = matrix + n * n;
+  if (!mo_side_decompose(n, statistics, 1.0, 0.0, mo_eigh_ladder, matrix, values, values + n,
+                         counts))
+    return;
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++) basis[i * n + j] = (float)matrix[(n - 1 - i) * n + j];
+}
+
+/* order[] = indices by falling estimate; equal ones keep their order. */
+static void sort_falling(size_t n, const float *estimate, size_t *order)
+{
+  for (size_t i = 0; i < n; i++) {
+    size_t place = i;
+    while (place > 0 && estimate[order[place - 1]] < estimate[i]) {
+      order[place] = order[place - 1];
+      place--;
+    }
+    order[place] = i;
+  }
+}
+
+/* Rows (left) or columns (right) of the second moment into the new order. */
+static void permute_second(mo_side side, mo_shape shape, const size_t *order, float *second,
+                           float *copy)
+{
+  memcpy(copy, second, mo_elements(shape) * sizeof *copy);
+  for (size_t i = 0; i < shape.rows; i++)
+    for (size_t j = 0; j < shape.cols; j++)
+      second[i * shape.cols + j] =
+          side.right ? copy[i * shape.cols + order[j]] : copy[order[i] * shape.cols + j];
+}
+
+/* One power iteration and QR. On failure the old basis and moments stay. */
+static void move_basis(mo_side side, const mo_update *u, const float *statistics, float *basis,
+                       float *second, float *copy, float *work)
+{
+  const size_t n = side.size;
+  if (n == 0) return;
+  float *whole = mo_scratch_take(&work, n * n), *product = mo_scratch_take(&work, n * n);
+  float *estimate = mo_scratch_take(&work, n);
+  size_t *order = (size_t *)(void *)mo_scratch_take(&work, 2 * n);
+  memcpy(whole, statistics, n * n * sizeof *whole);
+  mo_mirror(n, whole, n);
+  mo_gemm(MO_PLAIN, MO_PLAIN, n, n, n, 1.0f, basis, n, whole, n, 0.0f, product, n);
+  for (size_t i = 0; i < n; i++) estimate[i] = (float)mo_dot(basis + i * n, product + i * n, n);
+  sort_falling(n, estimate, order);
+  for (size_t i = 0; i < n; i++)
+    memcpy(whole + i * n, product + order[i] * n, n * sizeof *whole);
+  u->counts->refreshes++;
+  if (!mo_orthonormal_rows(n, whole, work)) {
+    u->counts->kept++;
+    return;
+  }
+  memcpy(basis, whole, n * n * sizeof *basis);
+  permute_second(side, u->shape, order, second, copy);
+}
+
+static void start(const config *c, const mo_update *u, const bases *b, const float *grad,
+                  float *work)
+{
+  mo_side_average(b->left, u->shape, grad, c->beta2, u->state[LEFT]);
+  mo_side_average(b->right, u->shape, grad, c->beta2, u->state[RIGHT]);
+  first_basis(b->left, u->state[LEFT], b->left_basis, work, u->counts);
+  first_basis(b->right, u->state[RIGHT], b->right_basis, work, u->counts);
+}
+
+static void step(const config *c, const mo_update *u, const bases *b, const float *grad,
+                 float *rotated, float *half)
+{
+  const size_t all = mo_elements(u->shape);
+  const double t = (double)(u->step - 1); /* the first call only made the basis */
+  const double correction =
+      c->bias_correction != 0.0 ? sqrt(1.0 - pow(c->beta2, t)) / (1.0 - pow(c->beta1, t)) : 1.0;
+  rotate(b, u->shape, MO_PLAIN, grad, half, rotated);
+  adam(all, rotated, (float)c->beta1, (float)c->beta2, (float)(c->eps * (double)u->gain),
+       u->state[FIRST], u->state[SECOND], half);
+  rotate(b, u->shape, MO_TRANSPOSED, half, rotated, half);
+  /* (w - rate d)(1 - lr wd), as published: the decay comes after the step. */
+  const double keep = 1.0 - c->lr * c->weight_decay;
+  mo_apply(u->value, half, all, (float)keep, (float)(c->lr * correction * keep));
+  if (u->telemetry != NULL)
+    mo_note(u->telemetry, "update_rms",
+            correction * sqrt(mo_sum_squares(half, all) / (double)all));
+}
+
+static void update(const void *config_, const mo_update *u)
+{
+  const config *c = config_;
+  const size_t all = mo_elements(u->shape);
+  const bases b = {side_of(c, u->shape, false), side_of(c, u->shape, true),
+                   u->state[LEFT_BASIS], u->state[RIGHT_BASIS]};
+  float *work = u->work;
+  float *spare = mo_scratch_take(&work, all), *rotated = mo_scratch_take(&work, all);
+  float *half = mo_scratch_take(&work, all);
+  const float *grad = mo_scaled_gradient(u, spare);
+  if (u->step == 1) {
+    start(c, u, &b, grad, work);
+    return;
+  }
+  step(c, u, &b, grad, rotated, half);
+  mo_side_average(b.left, u->shape, grad, c->beta2, u->state[LEFT]);
+  mo_side_average(b.right, u->shape, grad, c->beta2, u->state[RIGHT]);
+  if ((u->step - 1) % (uint64_t)c->refresh_every != 0) return;
+  rotate(&b, u->shape, MO_TRANSPOSED, u->state[FIRST], half, rotated);
+  move_basis(b.left, u, u->state[LEFT], b.left_basis, u->state[SECOND], half, work);
+  move_basis(b.right, u, u->state[RIGHT], b.right_basis, u->state[SECOND], half, work);
+  rotate(&b, u->shape, MO_PLAIN, rotated, half, u->state[FIRST]);
+}
+
+const mo_algorithm mo_algorithm_soap = {
+    .name = "soap",
+    .help = "Adam in the slowly moving eigenbasis of the gradient's second moments",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .config_bytes = sizeof(config),
+    .refuses = mo_refuse_vectors,
+    .layout = layout,
+    .work_floats = work_floats,
+    .flops = flops,
+    .update = update,
+};

@@ -1,0 +1,74 @@
+/* explain.c - names, help, error texts: what a program can ask without knowing an algorithm. */
+#include "optim/optimizer.h"
+
+const char *mousse_error(const mousse_optimizer *opt)
+{
+  if (opt == NULL) return "there is no optimizer (NULL)";
+  return opt->error.text;
+}
+
+const char *mousse_status_text(mousse_status status)
+{
+  switch (status) {
+#define MOUSSE_X(name, code, text)                                                             \
+  case MOUSSE_##name:                                                                          \
+    return text;
+    MOUSSE_STATUS_MAP(MOUSSE_X)
+#undef MOUSSE_X
+  }
+  return "unknown status";
+}
+
+const char *mousse_algorithm_name(size_t index)
+{
+  const mo_algorithm *algorithm = mo_algorithm_at(index);
+  return algorithm != NULL ? algorithm->name : NULL;
+}
+
+const char *mousse_algorithm_help(const char *name)
+{
+  const mo_algorithm *algorithm = mo_algorithm_find(name);
+  return algorithm != NULL ? algorithm->help : NULL;
+}
+
+const mousse_option *mousse_algorithm_option(const char *name, size_t index)
+{
+  const mo_algorithm *algorithm = mo_algorithm_find(name);
+  return algorithm != NULL && index < algorithm->option_count ? &algorithm->options[index].info
+                                                              : NULL;
+}
+
+const char *mousse_version(void)
+{
+  return MOUSSE_VERSION_TEXT;
+}
+
+uint64_t mousse_steps_done(const mousse_optimizer *opt)
+{
+  return opt != NULL ? opt->steps : 0;
+}
+
+size_t mousse_bytes_held(const mousse_optimizer *opt)
+{
+  return opt != NULL ? opt->held : 0;
+}
+
+const char *mousse_param_name(const mousse_optimizer *opt, size_t index)
+{
+  return opt != NULL && index < opt->param_count ? opt->params[index].name : NULL;
+}
+
+size_t mousse_param_state_bytes(const mousse_optimizer *opt, const char *name)
+{
+  const mo_param *param = opt != NULL ? mo_param_find(opt, name) : NULL;
+  size_t floats = 0;
+  for (size_t i = 0; param != NULL && i < param->part_count; i++)
+    floats += param->parts[i].count;
+  return floats * sizeof(float);
+}
+
+int mousse_param_owner(const mousse_optimizer *opt, const char *name)
+{
+  const mo_param *param = opt != NULL ? mo_param_find(opt, name) : NULL;
+  return param != NULL ? param->owner : -1;
+}

@@ -1,0 +1,90 @@
+/* optimizer.h - the optimizer object, seen by the files that implement the public API.
+ *
+ *     optimizer.c  create, add_group, add_param, rebind, destroy
+ *     options.c    set, set_text, get
+ *     plan.c       prepare: who computes what, all memory
+ *     step.c       step, observe
+ *     state.c      save, load
+ *     explain.c    names, help, error texts
+ */
+#ifndef MOUSSE_OPTIM_OPTIMIZER_H
+#define MOUSSE_OPTIM_OPTIMIZER_H
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "optim/algorithm.h"
+#include "optim/telemetry.h"
+
+typedef struct mo_group {
+  const mo_algorithm *algorithm;
+  void *config; /* owned: algorithm->config_bytes */
+} mo_group;
+
+/* What prepare decided about a parameter, and what is kept about it between steps. */
+typedef struct mo_param {
+  char *name; /* owned */
+  int group;
+  mo_shape shape;
+  float *value;      /* borrowed */
+  const float *grad; /* borrowed */
+
+  int owner; /* the rank that updates it */
+  size_t part_count;
+  mo_part parts[MO_MAX_PARTS];
+  float *state[MO_MAX_PARTS]; /* in the state arena; NULL on ranks that do not own it */
+  int unit;
+  mo_counts counts;
+
+  float largest; /* of the gradient in the current step; negative: not finite */
+  mo_telemetry *telemetry;
+} mo_param;
+
+typedef enum mo_phase {
+  MO_BUILDING, /* before prepare */
+  MO_READY,
+  MO_BROKEN /* a communication failure left this rank apart from the others */
+} mo_phase;
+
+struct mousse_optimizer {
+  mousse_env env;         /* struct_size and defaults resolved */
+  mo_allocator host;      /* the caller's allocator or malloc */
+  mo_allocator allocator; /* counts what it takes from host */
+  size_t held;
+  mousse_comm comm;
+  int threads;
+
+  mo_group *groups;
+  size_t group_count, group_capacity;
+  mo_param *params;
+  size_t param_count, param_capacity;
+
+  mo_phase phase;
+  uint64_t steps;
+  mo_arena lists;     /* order, work, exchange, telemetry */
+  mo_arena state;     /* every part of every owned parameter */
+  mo_arena workspace; /* what work points into */
+  size_t *order;      /* owned parameters, costliest first */
+  size_t owned_count;
+  float **work;    /* one workspace per thread */
+  float *exchange; /* MO_EXCHANGE_FLOATS, for talking to other ranks */
+
+  mousse_observe_fn observe;
+  void *observe_user;
+  mo_error error;
+};
+
+enum { MO_EXCHANGE_FLOATS = 1 << 16 };
+
+/* Longest parameter name, without its NUL. */
+enum { MO_NAME_LIMIT = 1023 };
+
+mo_param *mo_param_find(const mousse_optimizer *opt, const char *name); /* NULL: none */
+const mo_group *mo_param_group(const mousse_optimizer *opt, const mo_param *param);
+
+/* Checks what every call checks: the object exists and is in the right phase. */
+mousse_status mo_require(mousse_optimizer *opt, mo_phase phase, const char *call);
+
+/* Lays the parts of every owned parameter out in the arena and points `state` into it. */
+void mo_plan_state(mousse_optimizer *opt, mo_arena *arena);
+
+#endif

@@ -1,0 +1,160 @@
+/* plan.c - prepare: which rank updates what, in which order, and all memory for it. */
+#include "base/parallel.h"
+#include "linalg/blas.h"
+#include "optim/optimizer.h"
+
+#include <string.h>
+
+/* order[] = all parameters, costliest first; equal ones as they were registered. */
+static void sort_by_cost(const mousse_optimizer *opt, double *cost, size_t *order)
+{
+  for (size_t i = 0; i < opt->param_count; i++) {
+    const mo_group *group = mo_param_group(opt, &opt->params[i]);
+    cost[i] = group->algorithm->flops(group->config, opt->params[i].shape);
+    size_t place = i;
+    while (place > 0 && cost[order[place - 1]] < cost[i]) {
+      order[place] = order[place - 1];
+      place--;
+    }
+    order[place] = i;
+  }
+}
+
+/* Costliest first, each to the rank with the least to do so far. Every rank comes to the same
+ * result by itself. */
+static void assign_owners(mousse_optimizer *opt, const double *cost, double *load)
+{
+  for (size_t i = 0; i < opt->param_count; i++) {
+    int idlest = 0;
+    for (int rank = 1; rank < opt->comm.size; rank++)
+      if (load[rank] < load[idlest]) idlest = rank;
+    opt->params[opt->order[i]].owner = idlest;
+    load[idlest] += cost[opt->order[i]];
+  }
+}
+
+static void keep_owned(mousse_optimizer *opt)
+{
+  opt->owned_count = 0;
+  for (size_t i = 0; i < opt->param_count; i++)
+    if (opt->params[opt->order[i]].owner == opt->comm.rank)
+      opt->order[opt->owned_count++] = opt->order[i];
+}
+
+static size_t most_work(const mousse_optimizer *opt)
+{
+  size_t most = 0;
+  for (size_t i = 0; i < opt->param_count; i++) {
+    const mo_param *param = &opt->params[i];
+    const mo_group *group = mo_param_group(opt, param);
+    if (param->owner != opt->comm.rank || group->algorithm->work_floats == NULL) continue;
+    const size_t floats = group->algorithm->work_floats(group->config, param->shape);
+    if (floats > most) most = floats;
+  }
+  return most;
+}
+
+void mo_plan_state(mousse_optimizer *opt, mo_arena *arena)
+{
+  for (size_t i = 0; i < opt->param_count; i++) {
+    mo_param *param = &opt->params[i];
+    for (size_t part = 0; part < param->part_count; part++)
+      param->state[part] = param->owner == opt->comm.rank
+                               ? mo_arena_floats(arena, param->parts[part].count)
+                               : NULL;
+  }
+}
+
+/* cost and load are needed only while planning. */
+static void plan_lists(mousse_optimizer *opt, mo_arena *arena, double **cost, double **load)
+{
+  opt->order = mo_arena_take(arena, opt->param_count, sizeof *opt->order);
+  opt->work = mo_arena_take(arena, (size_t)opt->threads, sizeof *opt->work);
+  opt->exchange = mo_arena_floats(arena, opt->comm.size > 1 ? MO_EXCHANGE_FLOATS : 0);
+  *cost = mo_arena_take(arena, opt->param_count, sizeof **cost);
+  *load = mo_arena_take(arena, (size_t)opt->comm.size, sizeof **load);
+  for (size_t i = 0; i < opt->param_count; i++)
+    opt->params[i].telemetry = mo_arena_take(arena, 1, sizeof(mo_telemetry));
+}
+
+static void plan_work(mousse_optimizer *opt, mo_arena *arena)
+{
+  const size_t most = most_work(opt);
+  for (int thread = 0; thread < opt->threads; thread++)
+    opt->work[thread] = mo_arena_floats(arena, most);
+}
+
+static void lay_out_parts(mousse_optimizer *opt)
+{
+  for (size_t i = 0; i < opt->param_count; i++) {
+    mo_param *param = &opt->params[i];
+    const mo_group *group = mo_param_group(opt, param);
+    param->part_count = group->algorithm->layout(group->config, param->shape, param->parts);
+  }
+}
+
+/* The three arenas in turn: each is laid out to be measured, allocated, laid out again. */
+static bool take_memory(mousse_optimizer *opt)
+{
+  double *cost = NULL, *load = NULL;
+  plan_lists(opt, &opt->lists, &cost, &load);
+  if (!mo_arena_commit(&opt->lists)) return false;
+  plan_lists(opt, &opt->lists, &cost, &load);
+  sort_by_cost(opt, cost, opt->order);
+  assign_owners(opt, cost, load);
+  keep_owned(opt);
+
+  mo_plan_state(opt, &opt->state);
+  if (!mo_arena_commit(&opt->state)) return false;
+  mo_plan_state(opt, &opt->state);
+
+  plan_work(opt, &opt->workspace);
+  if (!mo_arena_commit(&opt->workspace)) return false;
+  plan_work(opt, &opt->workspace);
+  return true;
+}
+
+static void give_back(mousse_optimizer *opt)
+{
+  mo_arena_release(&opt->lists);
+  mo_arena_release(&opt->state);
+  mo_arena_release(&opt->workspace);
+  opt->order = NULL;
+  opt->work = NULL;
+  for (size_t i = 0; i < opt->param_count; i++) {
+    opt->params[i].owner = -1;
+    opt->params[i].part_count = 0;
+  }
+}
+
+/* A product on every thread: the thread pool and the BLAS take their own memory now, not in
+ * the first step. */
+static void warm_up(void *context, size_t item, int thread)
+{
+  (void)context, (void)item, (void)thread;
+  const float a[4] = {1.0f, 2.0f, 3.0f, 4.0f};
+  float b[4];
+  mo_gemm(MO_PLAIN, MO_PLAIN, 2, 2, 2, 1.0f, a, 2, a, 2, 0.0f, b, 2);
+}
+
+mousse_status mousse_prepare(mousse_optimizer *opt)
+{
+  MO_TRY(mo_require(opt, MO_BUILDING, "mousse_prepare"));
+  if (opt->param_count == 0)
+    return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT,
+                   "there are no parameters to optimize; mousse_add_param comes first");
+  if (!mo_blas_fits_memory(opt->threads))
+    return mo_fail(&opt->error, MOUSSE_NO_MEMORY,
+                   "no memory for the BLAS library's own buffers on %d threads", opt->threads);
+  lay_out_parts(opt);
+  if (!take_memory(opt)) {
+    give_back(opt);
+    return mo_fail(&opt->error, MOUSSE_NO_MEMORY,
+                   "no memory for the optimizer's state and workspace");
+  }
+  mo_blas_enter();
+  mo_parallel(opt->threads, 4 * (size_t)opt->threads, warm_up, NULL);
+  mo_blas_leave();
+  opt->phase = MO_READY;
+  return MOUSSE_OK;
+}

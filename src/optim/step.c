@@ -1,0 +1,139 @@
+/* step.c - the hot call: check every gradient, update what this rank owns, share the results.
+ *
+ * All or nothing: nothing is touched before every gradient is known to be finite, and after
+ * that nothing can fail but communication.
+ */
+#include "base/parallel.h"
+#include "linalg/blas.h"
+#include "linalg/vector.h"
+#include "optim/optimizer.h"
+#include "optim/unit.h"
+
+#include <math.h>
+
+static void look_at_gradient(void *context, size_t item, int thread)
+{
+  mousse_optimizer *opt = context;
+  mo_param *param = &opt->params[item];
+  (void)thread;
+  param->largest = mo_largest(param->grad, mo_elements(param->shape));
+}
+
+/* The place of the first element that is not a number, for the message. */
+static size_t first_bad(const mo_param *param)
+{
+  size_t i = 0;
+  while (isfinite(param->grad[i])) i++;
+  return i;
+}
+
+/* Every rank must come to the same decision, even if only one of them sees the bad gradient. */
+static mousse_status check_gradients(mousse_optimizer *opt)
+{
+  mo_parallel(opt->threads, opt->param_count, look_at_gradient, opt);
+  const mo_param *bad = NULL;
+  for (size_t i = 0; bad == NULL && i < opt->param_count; i++)
+    if (opt->params[i].largest < 0.0f) bad = &opt->params[i];
+
+  float bad_ranks = bad != NULL ? 1.0f : 0.0f;
+  if (opt->comm.sum(opt->comm.context, &bad_ranks, 1) != 0) {
+    opt->phase = MO_BROKEN;
+    return mo_fail(&opt->error, MOUSSE_COMM,
+                   "could not compare gradients with the other ranks");
+  }
+  if (bad != NULL) {
+    const size_t place = first_bad(bad);
+    return mo_fail(&opt->error, MOUSSE_NOT_FINITE,
+                   "the gradient of '%s' is %f at row %zu, column %zu; nothing was changed",
+                   bad->name, (double)bad->grad[place], place / bad->shape.cols,
+                   place % bad->shape.cols);
+  }
+  if (bad_ranks > 0.0f)
+    return mo_fail(&opt->error, MOUSSE_NOT_FINITE,
+                   "a gradient on another rank is not finite; nothing was changed");
+  return MOUSSE_OK;
+}
+
+static void note_beginning(mo_param *param)
+{
+  param->telemetry->count = 0;
+  mo_note(param->telemetry, "grad_norm",
+          sqrt(mo_sum_squares(param->grad, mo_elements(param->shape))));
+}
+
+static void note_end(mo_param *param)
+{
+  mo_note(param->telemetry, "refreshes", (double)param->counts.refreshes);
+  mo_note(param->telemetry, "retries", (double)param->counts.retries);
+  mo_note(param->telemetry, "fallbacks", (double)param->counts.kept);
+}
+
+static void update_one(void *context, size_t item, int thread)
+{
+  mousse_optimizer *opt = context;
+  mo_param *param = &opt->params[opt->order[item]];
+  const mo_group *group = mo_param_group(opt, param);
+  const bool watched = opt->observe != NULL;
+
+  param->unit =
+      mo_unit_adapt(param->unit, param->largest, param->parts, param->part_count, param->state);
+  if (watched) note_beginning(param);
+  const mo_update u = {.shape = param->shape,
+                       .step = opt->steps + 1,
+                       .value = param->value,
+                       .grad = param->grad,
+                       .state = param->state,
+                       .work = opt->work[thread],
+                       .gain = mo_unit_gain(param->unit),
+                       .counts = &param->counts,
+                       .telemetry = watched ? param->telemetry : NULL};
+  group->algorithm->update(group->config, &u);
+  if (watched) note_end(param);
+}
+
+static mousse_status share_values(mousse_optimizer *opt)
+{
+  for (size_t i = 0; i < opt->param_count; i++) {
+    mo_param *param = &opt->params[i];
+    if (opt->comm.broadcast(opt->comm.context, param->value, mo_elements(param->shape),
+                            param->owner) == 0)
+      continue;
+    opt->phase = MO_BROKEN;
+    return mo_fail(&opt->error, MOUSSE_COMM, "could not share '%s' with the other ranks",
+                   param->name);
+  }
+  return MOUSSE_OK;
+}
+
+/* On the caller's thread and in the order of registration, whoever computed what when. */
+static void tell_observer(const mousse_optimizer *opt)
+{
+  for (size_t i = 0; opt->observe != NULL && i < opt->param_count; i++) {
+    const mo_param *param = &opt->params[i];
+    if (param->owner != opt->comm.rank) continue;
+    for (int note = 0; note < param->telemetry->count; note++)
+      opt->observe(opt->observe_user, param->name, param->telemetry->notes[note].quantity,
+                   param->telemetry->notes[note].value);
+  }
+}
+
+mousse_status mousse_step(mousse_optimizer *opt)
+{
+  MO_TRY(mo_require(opt, MO_READY, "mousse_step"));
+  MO_TRY(check_gradients(opt));
+  mo_blas_enter();
+  mo_parallel(opt->threads, opt->owned_count, update_one, opt);
+  mo_blas_leave();
+  MO_TRY(share_values(opt));
+  opt->steps++;
+  tell_observer(opt);
+  return MOUSSE_OK;
+}
+
+mousse_status mousse_observe(mousse_optimizer *opt, mousse_observe_fn fn, void *user)
+{
+  if (opt == NULL) return MOUSSE_INVALID_ARGUMENT;
+  opt->observe = fn;
+  opt->observe_user = user;
+  return MOUSSE_OK;
+}

@@ -1,0 +1,62 @@
+/* unit.c - state in a unit that fits the gradient. */
+#include "optim/unit.h"
+
+#include "linalg/vector.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+  COMFORT = 40, /* exponents this far from the unit still have room for squares and sums */
+  STRIDE = 32,
+  LIMIT = 96 /* 2^LIMIT and its inverse are floats; with COMFORT this covers every float */
+};
+
+float mo_unit_gain(int unit)
+{
+  return ldexpf(1.0f, -unit);
+}
+
+/* The largest exponent in the state, counted as that of a gradient. */
+static int state_exponent(int unit, const mo_part *parts, size_t part_count,
+                          float *const *state)
+{
+  int highest = -1000;
+  for (size_t i = 0; i < part_count; i++) {
+    int exponent = 0;
+    if (parts[i].degree == 0) continue;
+    const float largest = mo_largest(state[i], parts[i].count);
+    if (largest <= 0.0f) continue;
+    frexpf(largest, &exponent);
+    exponent = unit + exponent / parts[i].degree;
+    if (exponent > highest) highest = exponent;
+  }
+  return highest;
+}
+
+static int nearest_unit(int exponent)
+{
+  const int unit = STRIDE * (int)lround((double)exponent / STRIDE);
+  return unit > LIMIT ? LIMIT : unit < -LIMIT ? -LIMIT : unit;
+}
+
+static void convert(int change, const mo_part *parts, size_t part_count, float *const *state)
+{
+  for (size_t i = 0; i < part_count; i++)
+    for (int left = abs(change) * parts[i].degree; left > 0; left -= STRIDE)
+      mo_scale(state[i], parts[i].count, ldexpf(1.0f, change > 0 ? -STRIDE : STRIDE));
+}
+
+int mo_unit_adapt(int unit, float largest, const mo_part *parts, size_t part_count,
+                  float *const *state)
+{
+  int exponent = 0;
+  if (largest == 0.0f) return unit;
+  frexpf(largest, &exponent);
+  if (abs(exponent - unit) <= COMFORT) return unit;
+
+  const int held = state_exponent(unit, parts, part_count, state);
+  const int wanted = nearest_unit(exponent > held ? exponent : held);
+  convert(wanted - unit, parts, part_count, state);
+  return wanted;
+}
