@@ -13,6 +13,7 @@ cmake --install "$build" --prefix "$prefix" >"$work/install.log" || fail "cmake 
 cp "$here/program.c" "$work/program.c"
 cp "$here/program.c" "$work/program.cpp"
 
+[ -d "$prefix" ] || fail "cmake --install installed nothing"
 pc=$(find "$prefix" -name mousse.pc)
 [ -n "$pc" ] || fail "no mousse.pc was installed"
 export PKG_CONFIG_PATH=${pc%/*}

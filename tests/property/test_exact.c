@@ -70,13 +70,15 @@ static double error_of(const char *algorithm, const size_t shape[2], const char 
   return error;
 }
 
-static void check(const char *algorithm, const size_t shape[2], const char *options,
-                  size_t rank, double tolerance)
+/* 1 and a line of text when the error is not below the tolerance, else 0. */
+static size_t check(const char *algorithm, const size_t shape[2], const char *options,
+                    size_t rank, double tolerance)
 {
   const double error = error_of(algorithm, shape, options, rank, STEPS);
-  if (!(error < tolerance))
-    fail_msg("%s %zux%zu '%s' rank %zu: error %g, allowed %g", algorithm, shape[0], shape[1],
-             options, rank, error, tolerance);
+  if (error < tolerance) return 0;
+  print_error("%s %zux%zu '%s' rank %zu: error %.2g, allowed %.2g\n", algorithm, shape[0],
+              shape[1], options, rank, error, tolerance);
+  return 1;
 }
 
 static bool has(const char *options, const char *setting)
@@ -93,15 +95,20 @@ static bool full_rank(const size_t shape[2], const char *options, size_t rank)
   return has(options, "sides=small") || shape[0] == shape[1];
 }
 
-static void check_mousse(const size_t shape[2], const char *options, size_t rank)
+static size_t check_mousse(const size_t shape[2], const char *options, size_t rank)
 {
-  const bool full = full_rank(shape, options, rank);
-  check("mousse", shape, options, rank, full ? 1e-3 : has(options, "alpha=0.25") ? 2e-2 : 1e-2);
+  /* Without normalisation eps is far below the rounding of float32 statistics. */
+  const double deficient = has(options, "trace_norm=0") ? 5e-2
+                           : has(options, "alpha=0.25") ? 2e-2
+                                                        : 1e-2;
+  return check("mousse", shape, options, rank,
+               full_rank(shape, options, rank) ? 1e-3 : deficient);
 }
 
 static void test_mousse_table(void **state)
 {
   (void)state;
+  size_t wrong = 0;
   static const char *const settings[] = {
       "lr=0.02",
       "lr=0.02 sides=left",
@@ -123,37 +130,62 @@ static void test_mousse_table(void **state)
   };
   for (size_t s = 0; s < SHAPES; s++)
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-      check_mousse(shapes[s], settings[i], FULL);
+      wrong += check_mousse(shapes[s], settings[i], FULL);
+  assert_int_equal(wrong, 0);
 }
 
 static void test_mousse_rank_deficient(void **state)
 {
   (void)state;
+  size_t wrong = 0;
   static const char *const settings[] = {"lr=0.02", "lr=0.02 sides=left", "lr=0.02 sides=right",
                                          "lr=0.02 graft=0", "lr=0.02 alpha=0.25"};
   for (size_t s = 0; s < SHAPES; s++)
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-      check_mousse(shapes[s], settings[i], 3);
+      wrong += check_mousse(shapes[s], settings[i], 3);
+  assert_int_equal(wrong, 0);
+}
+
+/* Rank 1 is the worst case: all directions but one rest on the rounding of float32 statistics
+ * and, at alpha .25, of the momentum, so only the size of the update is promised there. */
+static void test_mousse_rank_one(void **state)
+{
+  (void)state;
+  size_t wrong = 0;
+  static const char *const settings[] = {"lr=0.02", "lr=0.02 graft=0", "lr=0.02 sides=left",
+                                         "lr=0.02 sides=right", "lr=0.02 nesterov=1"};
+  for (size_t s = 0; s < SHAPES; s++) {
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+      wrong += check("mousse", shapes[s], settings[i], 1, 2e-2);
+    wrong += check("mousse", shapes[s], "lr=0.02 alpha=0.25", 1, 0.5);
+    wrong += check("mousse", shapes[s], "lr=0.02 alpha=0.25 graft=0", 1, 0.5);
+  }
+  assert_int_equal(wrong, 0);
 }
 
 static void test_mousse_refreshed_every_step(void **state)
 {
   (void)state;
-  check_mousse(shapes[0], "lr=0.02 refresh_every=1", FULL);
-  check_mousse(shapes[3], "lr=0.02 refresh_every=1", FULL);
-  check_mousse(shapes[3], "lr=0.02 refresh_every=1 graft=0", 3);
+  size_t wrong = 0;
+  wrong += check_mousse(shapes[0], "lr=0.02 refresh_every=1", FULL);
+  wrong += check_mousse(shapes[3], "lr=0.02 refresh_every=1", FULL);
+  wrong += check_mousse(shapes[3], "lr=0.02 refresh_every=1 graft=0", 3);
+  assert_int_equal(wrong, 0);
 }
 
 static void test_mousse_with_the_exact_polar_factor(void **state)
 {
   (void)state;
-  check_mousse(shapes[0], "lr=0.02 newton_schulz=exact", FULL);
-  check_mousse(shapes[3], "lr=0.02 newton_schulz=exact", FULL);
+  size_t wrong = 0;
+  wrong += check_mousse(shapes[0], "lr=0.02 newton_schulz=exact", FULL);
+  wrong += check_mousse(shapes[3], "lr=0.02 newton_schulz=exact", FULL);
+  assert_int_equal(wrong, 0);
 }
 
 static void test_muon(void **state)
 {
   (void)state;
+  size_t wrong = 0;
   static const char *const settings[] = {"lr=0.02",
                                          "lr=0.02 nesterov=0",
                                          "lr=0.02 shape=rms mu=0.5",
@@ -164,23 +196,26 @@ static void test_muon(void **state)
                                          "lr=0.02 newton_schulz=exact"};
   for (size_t s = 0; s < SHAPES; s++)
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-      check("muon", shapes[s], settings[i], FULL, 1e-4);
-  for (size_t s = 0; s < SHAPES; s++) check("muon", shapes[s], "lr=0.02", 3, 1e-2);
+      wrong += check("muon", shapes[s], settings[i], FULL, 1e-4);
+  for (size_t s = 0; s < SHAPES; s++) wrong += check("muon", shapes[s], "lr=0.02", 3, 1e-2);
+  assert_int_equal(wrong, 0);
 }
 
 static void test_adamw_and_sgd(void **state)
 {
   (void)state;
+  size_t wrong = 0;
   const size_t vector[2] = {1, 77};
   for (size_t s = 0; s < SHAPES; s++)
     for (size_t rank = FULL; rank <= 3; rank += 3) {
-      check("adamw", shapes[s], "lr=0.01", rank, 1e-4);
-      check("adamw", shapes[s], "lr=0.01 beta1=0.5 beta2=0.999 eps=0.01 weight_decay=0.1", rank,
-            1e-4);
-      check("sgd", shapes[s], "lr=0.01 mu=0.9 nesterov=1", rank, 1e-4);
-      check("sgd", shapes[s], "lr=0.01 mu=0.5 weight_decay=0.1", rank, 1e-4);
+      wrong += check("adamw", shapes[s], "lr=0.01", rank, 1e-4);
+      wrong += check("adamw", shapes[s],
+                     "lr=0.01 beta1=0.5 beta2=0.999 eps=0.01 weight_decay=0.1", rank, 1e-4);
+      wrong += check("sgd", shapes[s], "lr=0.01 mu=0.9 nesterov=1", rank, 1e-4);
+      wrong += check("sgd", shapes[s], "lr=0.01 mu=0.5 weight_decay=0.1", rank, 1e-4);
     }
-  check("adamw", vector, "lr=0.01", FULL, 1e-4);
+  wrong += check("adamw", vector, "lr=0.01", FULL, 1e-4);
+  assert_int_equal(wrong, 0);
 }
 
 /* In the null space of a rank-deficient first gradient the basis of soap is arbitrary: only
@@ -188,26 +223,33 @@ static void test_adamw_and_sgd(void **state)
 static void test_soap(void **state)
 {
   (void)state;
+  size_t wrong = 0;
   const size_t small[2] = {23, 23};
-  check("soap", shapes[0], "lr=0.003", FULL, 2e-2);
-  check("soap", shapes[0], "lr=0.003 bias_correction=0 refresh_every=3", FULL, 2e-2);
-  check("soap", small, "lr=0.003 beta1=0.8 beta2=0.9 eps=0.001 weight_decay=0.1", FULL, 2e-2);
-  check("soap", shapes[1], "lr=0.003 max_precond_dim=48", FULL, 2e-2);
-  check("soap", shapes[2], "lr=0.003 max_precond_dim=48", FULL, 2e-2);
-  check("soap", shapes[3], "lr=0.003 max_precond_dim=16", 3, 1e-4); /* no side is rotated */
+  wrong += check("soap", shapes[0], "lr=0.003", FULL, 2e-2);
+  wrong += check("soap", shapes[0], "lr=0.003 bias_correction=0 refresh_every=3", FULL, 2e-2);
+  wrong += check("soap", small, "lr=0.003 beta1=0.8 beta2=0.9 eps=0.001 weight_decay=0.1", FULL,
+                 2e-2);
+  wrong += check("soap", shapes[1], "lr=0.003 max_precond_dim=48", FULL, 2e-2);
+  wrong += check("soap", shapes[2], "lr=0.003 max_precond_dim=48", FULL, 2e-2);
+  wrong +=
+      check("soap", shapes[3], "lr=0.003 max_precond_dim=16", 3, 1e-4); /* no side is rotated */
+  assert_int_equal(wrong, 0);
 }
 
 static void test_shampoo(void **state)
 {
   (void)state;
+  size_t wrong = 0;
   static const char *const settings[] = {
       "lr=0.01", "lr=0.01 graft=sgd refresh_every=4", "lr=0.01 graft=none bias_correction=0",
       "lr=0.01 max_precond_dim=48", "lr=0.01 beta1=0.5 beta2=0.8 eps=0.001"};
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-    check("shampoo", shapes[0], settings[i], FULL, 1e-3);
-    for (size_t s = 1; s < SHAPES; s++) check("shampoo", shapes[s], settings[i], FULL, 1e-2);
-    check("shampoo", shapes[3], settings[i], 3, 1e-2);
+    wrong += check("shampoo", shapes[0], settings[i], FULL, 1e-3);
+    for (size_t s = 1; s < SHAPES; s++)
+      wrong += check("shampoo", shapes[s], settings[i], FULL, 1e-2);
+    wrong += check("shampoo", shapes[3], settings[i], 3, 1e-2);
   }
+  assert_int_equal(wrong, 0);
 }
 
 /* The sign of a number within rounding of 0 is arbitrary: such elements are left out. */
@@ -253,6 +295,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_mousse_table),
       cmocka_unit_test(test_mousse_rank_deficient),
+      cmocka_unit_test(test_mousse_rank_one),
       cmocka_unit_test(test_mousse_refreshed_every_step),
       cmocka_unit_test(test_mousse_with_the_exact_polar_factor),
       cmocka_unit_test(test_muon),

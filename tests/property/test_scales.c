@@ -117,13 +117,14 @@ static void test_matrix_algorithms_follow_the_reference_at_every_scale(void **st
   }
 }
 
-/* Equal eigenvalues have arbitrary eigenvectors, but one power: the update is defined. */
+/* Equal eigenvalues have arbitrary eigenvectors, but one power: the update is defined. (Not
+ * soap's: Adam depends on the basis.) */
 static void test_repeated_eigenvalues(void **state)
 {
   (void)state;
   enum { N = 16 };
-  const char *const algorithms[] = {"mousse", "muon", "shampoo", "soap"};
-  for (size_t a = 0; a < 4; a++) {
+  const char *const algorithms[] = {"mousse", "muon", "shampoo"};
+  for (size_t a = 0; a < 3; a++) {
     rig r;
     rig_single(&r, NULL, algorithms[a], N, N, "");
     ref_optimizer *reference = ref_create(algorithms[a], N, N, "");

@@ -207,8 +207,8 @@ static void test_missing_and_extra_parameters(void **state)
   rig_prepare(&two);
   three_steps(&one);
   three_steps(&two);
-  assert_does_not_fit(&one, &two, "p1");
-  assert_does_not_fit(&two, &one, "p1");
+  assert_does_not_fit(&one, &two, "parameters");
+  assert_does_not_fit(&two, &one, "parameters");
   rig_stop(&two);
   rig_stop(&one);
 }
