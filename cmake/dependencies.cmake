@@ -19,3 +19,7 @@ else()
 endif()
 
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED) # header only: no library to link
+
+if(MOUSSE_TOOLS)
+  pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+endif()

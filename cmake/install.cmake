@@ -1,0 +1,22 @@
+# cmake --install: libraries, headers, pkg-config file and CMake package.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS mousse_static mousse_shared EXPORT mousse-targets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES include/mousse/mousse.h ${PROJECT_BINARY_DIR}/include/mousse/export.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mousse)
+
+install(EXPORT mousse-targets NAMESPACE mousse:: FILE mousse-targets.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mousse)
+configure_package_config_file(cmake/mousse-config.cmake.in
+  ${PROJECT_BINARY_DIR}/mousse-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mousse)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/mousse-config-version.cmake
+  COMPATIBILITY SameMajorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/mousse-config.cmake
+              ${PROJECT_BINARY_DIR}/mousse-config-version.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mousse)
+
+configure_file(cmake/mousse.pc.in ${PROJECT_BINARY_DIR}/mousse.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/mousse.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

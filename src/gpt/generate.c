@@ -1,0 +1,261 @@
+/* generate.c - text token by token, with a cache of keys and values.
+ *
+ * The layers are those of forward.c on a few rows at a time: keys and values of earlier tokens
+ * come from the cache, and only the last row's logits are computed. One new token reads every
+ * weight once, so its products go by output rows over the threads instead of by tokens.
+ */
+#include "base/parallel.h"
+#include "base/random.h"
+#include "gpt/layers/layers.h"
+#include "gpt/params.h"
+#include "gpt/sample.h"
+#include "linalg/blas.h"
+#include "linalg/gemm_grid.h"
+
+#include <string.h>
+
+struct gpt_generator {
+  const gpt_params *params; /* borrowed */
+  size_t capacity, length;  /* tokens that fit; tokens so far */
+  int threads;
+  float *keys, *values;       /* n_layer x capacity x C */
+  float *x, *norm, *attended; /* ATTENTION_BLOCK x C */
+  float *r;                   /* ATTENTION_BLOCK x 2H: norms that only training needs again */
+  float *qkv, *hidden;        /* ATTENTION_BLOCK x 3C, x 4C */
+  float *cosines, *sines, *logits;
+  gpt_candidate *candidates; /* V */
+  float **scratch;           /* one block per thread, for attention */
+  mo_arena arena;
+};
+
+static void lay_out(mo_arena *arena, gpt_generator *g, const gpt_config *config)
+{
+  const size_t C = config->n_embd, rows = ATTENTION_BLOCK;
+  const size_t angles = g->capacity * (C / config->n_head / 2);
+  g->keys = mo_arena_floats(arena, config->n_layer * g->capacity * C);
+  g->values = mo_arena_floats(arena, config->n_layer * g->capacity * C);
+  g->x = mo_arena_floats(arena, rows * C);
+  g->norm = mo_arena_floats(arena, rows * C);
+  g->attended = mo_arena_floats(arena, rows * C);
+  g->r = mo_arena_floats(arena, rows * 2 * config->n_head);
+  g->qkv = mo_arena_floats(arena, rows * 3 * C);
+  g->hidden = mo_arena_floats(arena, rows * 4 * C);
+  g->cosines = mo_arena_floats(arena, angles);
+  g->sines = mo_arena_floats(arena, angles);
+  g->logits = mo_arena_floats(arena, config->vocab_size);
+  g->candidates = mo_arena_take(arena, config->vocab_size, sizeof *g->candidates);
+  g->scratch = mo_arena_take(arena, (size_t)g->threads, sizeof *g->scratch);
+  for (int thread = 0; thread < g->threads; thread++) {
+    float *block = mo_arena_floats(arena, attention_scratch(g->capacity));
+    if (g->scratch != NULL) g->scratch[thread] = block;
+  }
+}
+
+size_t gpt_generator_bytes(const gpt_config *config, size_t capacity, int threads)
+{
+  gpt_generator measured = {.capacity = capacity,
+                            .threads = threads > 0 ? threads : mo_threads_available()};
+  mo_arena arena = mo_arena_start(NULL);
+  lay_out(&arena, &measured, config);
+  return arena.overflow ? 0 : arena.used + MO_ALIGNMENT + sizeof measured;
+}
+
+mousse_status gpt_generator_create(gpt_generator **out, const gpt_params *params,
+                                   size_t capacity, int threads, const mo_allocator *allocator,
+                                   mo_error *error)
+{
+  *out = NULL;
+  const gpt_config *config = &params->config;
+  if (capacity < 1 || capacity > config->sequence_len)
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                   "a text of %zu tokens, expected 1 to the model's sequence_len %zu", capacity,
+                   config->sequence_len);
+  gpt_generator *g = mo_allocate(allocator, sizeof *g);
+  if (g == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a generator");
+  g->params = params;
+  g->capacity = capacity;
+  g->threads = threads > 0 ? threads : mo_threads_available();
+  g->arena = mo_arena_start(allocator);
+  lay_out(&g->arena, g, config);
+  if (!mo_blas_fits_memory(g->threads) || !mo_arena_commit(&g->arena)) {
+    mo_release(allocator, g, sizeof *g);
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to generate %zu tokens: %zu bytes",
+                   capacity, gpt_generator_bytes(config, capacity, threads));
+  }
+  lay_out(&g->arena, g, config);
+  rope_tables(g->cosines, g->sines, capacity, config->n_embd / config->n_head);
+  *out = g;
+  return MOUSSE_OK;
+}
+
+void gpt_generator_destroy(gpt_generator *g)
+{
+  if (g == NULL) return;
+  const mo_allocator *allocator = g->arena.allocator;
+  mo_arena_release(&g->arena);
+  mo_release(allocator, g, sizeof *g);
+}
+
+void gpt_generator_restart(gpt_generator *g)
+{
+  g->length = 0;
+}
+
+typedef struct vector_product {
+  float *y;
+  const float *x, *weight;
+  size_t inputs, outputs;
+  int add;
+} vector_product;
+
+enum { VECTOR_OUTPUTS = 128 };
+
+static void vector_item(void *context, size_t item, int thread)
+{
+  (void)thread;
+  const vector_product *p = context;
+  const size_t first = item * VECTOR_OUTPUTS, end = first + VECTOR_OUTPUTS;
+  linear_vector(p->y, p->x, p->weight, p->inputs, first, end < p->outputs ? end : p->outputs,
+                p->add);
+}
+
+/* y (+)= x weight^T on all threads, by tiles of outputs. */
+static void linear(const gpt_generator *g, float *y, const float *x, const gpt_tensor *w,
+                   size_t outputs, size_t rows, int add)
+{
+  if (rows == 1) {
+    vector_product p = {y, x, w->value, w->cols, outputs, add};
+    mo_parallel(g->threads, (outputs + VECTOR_OUTPUTS - 1) / VECTOR_OUTPUTS, vector_item, &p);
+    return;
+  }
+  mo_product p = {.transpose_b = MO_TRANSPOSED,
+                  .rows = rows,
+                  .cols = outputs,
+                  .inner = w->cols,
+                  .alpha = 1.0f,
+                  .beta = add ? 1.0f : 0.0f,
+                  .a = x,
+                  .a_stride = w->cols,
+                  .b = w->value,
+                  .b_stride = w->cols,
+                  .c = y,
+                  .c_stride = outputs};
+  const mo_job job = mo_product_plan(&p);
+  mo_parallel_jobs(g->threads, &job, 1);
+}
+
+typedef struct head_context {
+  const gpt_generator *generator;
+  const float *keys, *values; /* of the layer */
+  size_t rows;
+} head_context;
+
+static void head_item(void *context, size_t head, int thread)
+{
+  const head_context *c = context;
+  const gpt_generator *g = c->generator;
+  const size_t C = g->params->config.n_embd, size = C / g->params->config.n_head;
+  const size_t column = head * size;
+  attention_forward(g->attended + column, C, NULL, g->qkv + column, 3 * C, c->keys + column,
+                    c->values + column, C, g->length, c->rows, size, g->scratch[thread]);
+}
+
+static void remember(const gpt_generator *g, float *keys, float *values, size_t rows)
+{
+  const size_t C = g->params->config.n_embd;
+  for (size_t i = 0; i < rows; i++) {
+    const float *row = g->qkv + i * 3 * C;
+    memcpy(keys + (g->length + i) * C, row + C, C * sizeof *keys);
+    memcpy(values + (g->length + i) * C, row + 2 * C, C * sizeof *values);
+  }
+}
+
+static void run_layer(const gpt_generator *g, size_t layer, size_t rows)
+{
+  const gpt_config *config = &g->params->config;
+  const size_t C = config->n_embd, H = config->n_head;
+  const gpt_layer w = gpt_params_layer(g->params, layer);
+  float *keys = g->keys + layer * g->capacity * C;
+  float *values = g->values + layer * g->capacity * C;
+  head_context heads = {g, keys, values, rows};
+  rmsnorm_forward(g->norm, g->r, g->x, rows, C);
+  linear(g, g->qkv, g->norm, w.c_q, 3 * C, rows, 0);
+  rope_norm_forward(g->qkv, g->r, g->cosines, g->sines, g->length, rows, g->capacity, H, C / H);
+  remember(g, keys, values, rows);
+  mo_parallel(g->threads, H, head_item, &heads);
+  linear(g, g->x, g->attended, w.c_proj, C, rows, 1);
+  rmsnorm_forward(g->norm, g->r, g->x, rows, C);
+  linear(g, g->hidden, g->norm, w.fc, 4 * C, rows, 0);
+  relu2_forward(g->hidden, rows * 4 * C);
+  linear(g, g->x, g->hidden, w.proj, C, rows, 1);
+}
+
+static void run_block(gpt_generator *g, const uint32_t *tokens, size_t rows)
+{
+  const gpt_config *config = &g->params->config;
+  const size_t C = config->n_embd;
+  embedding_forward(g->x, gpt_params_wte(g->params)->value, tokens, rows, C);
+  for (size_t layer = 0; layer < config->n_layer; layer++) run_layer(g, layer, rows);
+  g->length += rows;
+}
+
+mousse_status gpt_generator_feed(gpt_generator *g, const uint32_t *tokens, size_t count,
+                                 mo_error *error)
+{
+  const gpt_config *config = &g->params->config;
+  if (count == 0) return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "no tokens to read");
+  if (count > g->capacity - g->length)
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                   "%zu tokens after %zu, but the text may have %zu only", count, g->length,
+                   g->capacity);
+  for (size_t i = 0; i < count; i++)
+    if (tokens[i] >= config->vocab_size)
+      return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                     "token %zu is %u, outside the model's vocabulary of %zu", i, tokens[i],
+                     config->vocab_size);
+  mo_blas_enter();
+  size_t rows = 0;
+  for (size_t done = 0; done < count; done += rows) {
+    rows = count - done < ATTENTION_BLOCK ? count - done : ATTENTION_BLOCK;
+    run_block(g, tokens + done, rows);
+  }
+  rmsnorm_forward(g->norm, g->r, g->x + (rows - 1) * config->n_embd, 1, config->n_embd);
+  linear(g, g->logits, g->norm, gpt_params_head(g->params), config->vocab_size, 1, 0);
+  mo_blas_leave();
+  return MOUSSE_OK;
+}
+
+const float *gpt_generator_logits(const gpt_generator *g)
+{
+  return g->logits;
+}
+
+mousse_status gpt_generator_sample(gpt_generator *g, const gpt_sampling *sampling,
+                                   uint32_t *token, mo_error *error)
+{
+  MO_TRY(gpt_sampling_check(sampling, error));
+  if (g->length == 0)
+    return mo_fail(error, MOUSSE_WRONG_PHASE, "feed at least one token before sampling");
+  const double uniform = mo_random_uniform(sampling->seed, 0, g->length);
+  *token =
+      gpt_sample(g->logits, g->params->config.vocab_size, sampling, uniform, g->candidates);
+  return MOUSSE_OK;
+}
+
+mousse_status gpt_generate(gpt_generator *g, const uint32_t *prompt, size_t length,
+                           const gpt_sampling *sampling, uint32_t *output, size_t limit,
+                           size_t *produced, mo_error *error)
+{
+  *produced = 0;
+  MO_TRY(gpt_sampling_check(sampling, error));
+  MO_TRY(gpt_generator_feed(g, prompt, length, error));
+  while (*produced < limit) {
+    uint32_t token = 0;
+    MO_TRY(gpt_generator_sample(g, sampling, &token, error));
+    if (sampling->stop_token >= 0 && token == (uint64_t)sampling->stop_token) break;
+    output[(*produced)++] = token;
+    if (*produced == limit || g->length == g->capacity) break;
+    MO_TRY(gpt_generator_feed(g, &token, 1, error));
+  }
+  return MOUSSE_OK;
+}

@@ -1,0 +1,134 @@
+/* gpt.h - the GPT model: configuration, parameters, loss and gradients, generation, weights
+ * files.
+ *
+ *     config -> params (weights, gradients) -> pass (activations for B x T) -> loss, gradients
+ *
+ * Each object owns its memory and is made for one life time: parameters live through a run, a
+ * pass belongs to one batch shape, a generator to one text. Passes and generators borrow the
+ * parameters. The model's formulas are in docs/model.md.
+ */
+#ifndef MOUSSE_GPT_GPT_H
+#define MOUSSE_GPT_GPT_H
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The names are those of config.json. */
+typedef struct gpt_config {
+  size_t vocab_size, n_layer, n_head, n_embd, sequence_len;
+} gpt_config;
+
+mousse_status gpt_config_check(const gpt_config *config, mo_error *error);
+/* "162M", "nano", ...; an unknown name is answered with the nearest one. */
+mousse_status gpt_preset(const char *name, gpt_config *config, mo_error *error);
+const char *gpt_preset_name(size_t index); /* NULL past the last */
+size_t gpt_parameter_count(const gpt_config *config);
+/* Operations of forward and backward per token, causal attention counted once. */
+double gpt_flops_per_token(const gpt_config *config, size_t sequence);
+
+typedef enum gpt_role { GPT_EMBED, GPT_HEAD, GPT_MATRIX } gpt_role;
+
+typedef struct gpt_tensor {
+  char name[64]; /* as in a weights file: transformer.h.0.attn.c_q.weight */
+  size_t rows, cols;
+  gpt_role role;
+  double deviation; /* of the normal distribution that it starts from */
+  float *value;     /* rows x cols, inside values */
+  float *gradient;  /* inside gradients; NULL without gradients */
+} gpt_tensor;
+
+/* All tensors lie back to back in one array, in the order of the table, and so do their
+ * gradients: averaging, norms and checks are one loop. */
+typedef struct gpt_params {
+  gpt_config config;
+  gpt_tensor *tensors;
+  size_t tensor_count, value_count;
+  float *values, *gradients; /* value_count each; gradients may be NULL */
+  mo_arena arena;
+} gpt_params;
+
+/* Bytes that gpt_params_create takes; 0 when they do not fit into size_t. */
+size_t gpt_params_bytes(const gpt_config *config, bool gradients);
+/* All values are 0 until gpt_params_initialise or gpt_load_weights. */
+mousse_status gpt_params_create(gpt_params **params, const gpt_config *config, bool gradients,
+                                const mo_allocator *allocator, mo_error *error);
+void gpt_params_destroy(gpt_params *params); /* accepts NULL */
+/* The same values for the same seed at any number of threads. */
+void gpt_params_initialise(gpt_params *params, uint64_t seed, int threads);
+void gpt_zero_gradients(gpt_params *params);
+
+/* The shape of a pass: batches of up to `batch` sequences of up to `sequence` tokens. */
+typedef struct gpt_shape {
+  size_t batch, sequence;
+  int threads;    /* 0: as many as the machine has */
+  bool gradients; /* false: only gpt_loss, in the memory of one layer */
+} gpt_shape;
+
+typedef struct gpt_pass gpt_pass;
+
+size_t gpt_pass_bytes(const gpt_config *config, const gpt_shape *shape);
+/* Everything that training (or evaluation) allocates: parameters and pass. */
+size_t gpt_plan_bytes(const gpt_config *config, const gpt_shape *shape);
+mousse_status gpt_pass_create(gpt_pass **pass, gpt_params *params, const gpt_shape *shape,
+                              const mo_allocator *allocator, mo_error *error);
+void gpt_pass_destroy(gpt_pass *pass); /* accepts NULL */
+
+/* B sequences of T tokens each, row by row, and for each position the token that follows it. */
+typedef struct gpt_batch {
+  const uint32_t *tokens, *targets; /* batch * sequence each, borrowed for the call */
+  size_t batch, sequence;
+} gpt_batch;
+
+/* Mean cross-entropy in nats over all positions. A token outside the vocabulary is refused
+ * before anything changes. Loss and gradients have the same bits at any number of threads. */
+mousse_status gpt_loss(gpt_pass *pass, const gpt_batch *batch, float *loss, mo_error *error);
+
+/* Forward and backward: the loss, and gradients of factor * loss, which replace those of before
+ * or, with add, are added to them. A mean over n micro-batches: factor 1/n in each, add in all
+ * but the first. */
+mousse_status gpt_gradients(gpt_pass *pass, const gpt_batch *batch, float factor, bool add,
+                            float *loss, mo_error *error);
+
+/* Generation, with a cache of keys and values for up to `capacity` tokens. */
+typedef struct gpt_generator gpt_generator;
+
+typedef struct gpt_sampling {
+  double temperature; /* 0: always the most probable token */
+  size_t top_k;       /* choose among the k most probable; 0: all */
+  double top_p;       /* ... among the fewest with this much probability; 1: all */
+  uint64_t seed;
+  int64_t stop_token; /* ends the text; -1: none */
+} gpt_sampling;
+
+size_t gpt_generator_bytes(const gpt_config *config, size_t capacity, int threads);
+mousse_status gpt_generator_create(gpt_generator **generator, const gpt_params *params,
+                                   size_t capacity, int threads, const mo_allocator *allocator,
+                                   mo_error *error);
+void gpt_generator_destroy(gpt_generator *generator); /* accepts NULL */
+void gpt_generator_restart(gpt_generator *generator); /* forgets the text */
+/* Appends tokens to the text. Afterwards the logits (vocab_size, owned by the generator) are
+ * those of the token that follows. */
+mousse_status gpt_generator_feed(gpt_generator *generator, const uint32_t *tokens, size_t count,
+                                 mo_error *error);
+const float *gpt_generator_logits(const gpt_generator *generator);
+/* Draws the next token from the logits; a function of the seed and the text's length. */
+mousse_status gpt_generator_sample(gpt_generator *generator, const gpt_sampling *sampling,
+                                   uint32_t *token, mo_error *error);
+/* Feeds the prompt, then samples and feeds until `limit` tokens, the stop token (not stored) or
+ * a full cache. */
+mousse_status gpt_generate(gpt_generator *generator, const uint32_t *prompt, size_t length,
+                           const gpt_sampling *sampling, uint32_t *output, size_t limit,
+                           size_t *produced, mo_error *error);
+
+/* Weights files: model.safetensors and config.json in a directory. */
+mousse_status gpt_save_config(const gpt_config *config, const char *path, mo_error *error);
+mousse_status gpt_load_config(gpt_config *config, const char *path, mo_error *error);
+mousse_status gpt_save_weights(const gpt_params *params, const char *path, mo_error *error);
+/* The file must hold exactly this model's tensors, as F32, BF16 or F16; a failed load leaves
+ * the values unchanged. */
+mousse_status gpt_load_weights(gpt_params *params, const char *path, mo_error *error);
+
+#endif

@@ -1,0 +1,224 @@
+/* pass.c - plans and makes the memory of a pass; checks a batch and runs it. */
+#include "gpt/pass.h"
+
+#include "base/parallel.h"
+#include "gpt/layers/layers.h"
+#include "linalg/blas.h"
+
+/* Logits at most this many at a time (128 MiB), but a tile's worth of rows at least. */
+enum { LARGEST_LOGITS = 32 << 20, LARGEST_TILE = 256, SMALLEST_TILE = 32 };
+
+static size_t smaller(size_t a, size_t b)
+{
+  return a < b ? a : b;
+}
+
+/* Rows of a tile: large enough that copying the weights into the BLAS's packed form is little
+ * beside the product, small enough for at least four tiles. A function of the batch alone. */
+static size_t tile_rows_for(size_t rows)
+{
+  const size_t quarter = (rows / 4 + SMALLEST_TILE - 1) / SMALLEST_TILE * SMALLEST_TILE;
+  return quarter < SMALLEST_TILE ? SMALLEST_TILE : smaller(quarter, LARGEST_TILE);
+}
+
+static size_t head_rows_for(size_t rows, size_t vocabulary)
+{
+  const size_t fitting = LARGEST_LOGITS / vocabulary / LARGEST_TILE * LARGEST_TILE;
+  return smaller(rows, fitting < LARGEST_TILE ? LARGEST_TILE : fitting);
+}
+
+static void lay_out_kept(mo_arena *arena, gpt_kept *kept, size_t N, size_t C, size_t H)
+{
+  kept->norm1 = mo_arena_floats(arena, N * C);
+  kept->r1 = mo_arena_floats(arena, N);
+  kept->qkv = mo_arena_floats(arena, N * 3 * C);
+  kept->r_qk = mo_arena_floats(arena, N * 2 * H);
+  kept->attended = mo_arena_floats(arena, N * C);
+  kept->log_sum = mo_arena_floats(arena, N * H);
+  kept->norm2 = mo_arena_floats(arena, N * C);
+  kept->r2 = mo_arena_floats(arena, N);
+  kept->hidden = mo_arena_floats(arena, N * 4 * C);
+}
+
+/* N, C and V are each far below 2^32 here (check_shape, gpt_config_check). */
+static void lay_out(mo_arena *arena, gpt_pass *pass, const gpt_config *config)
+{
+  const gpt_shape *shape = &pass->shape;
+  const size_t N = shape->batch * shape->sequence, C = config->n_embd, H = config->n_head;
+  const size_t angles = shape->sequence * (C / H / 2);
+  pass->head_rows = head_rows_for(N, config->vocab_size);
+  pass->x = mo_arena_floats(arena, N * C);
+  pass->final = mo_arena_floats(arena, N * C);
+  pass->r_final = mo_arena_floats(arena, N);
+  pass->logits = mo_arena_floats(arena, pass->head_rows * config->vocab_size);
+  pass->losses = mo_arena_floats(arena, N);
+  pass->cosines = mo_arena_floats(arena, angles);
+  pass->sines = mo_arena_floats(arena, angles);
+
+  gpt_kept shared = {0};
+  pass->kept = mo_arena_take(arena, config->n_layer, sizeof *pass->kept);
+  for (size_t layer = 0; layer < config->n_layer; layer++) {
+    if (layer == 0 || shape->gradients) lay_out_kept(arena, &shared, N, C, H);
+    if (pass->kept != NULL) pass->kept[layer] = shared;
+  }
+  pass->scratch = mo_arena_take(arena, (size_t)shape->threads, sizeof *pass->scratch);
+  for (int thread = 0; thread < shape->threads; thread++) {
+    float *block = mo_arena_floats(arena, attention_scratch(shape->sequence));
+    if (pass->scratch != NULL) pass->scratch[thread] = block;
+  }
+  if (!shape->gradients) return;
+  pass->gradient.d_x = mo_arena_floats(arena, N * C);
+  pass->gradient.d_middle = mo_arena_floats(arena, N * C);
+  pass->gradient.d_norm = mo_arena_floats(arena, N * C);
+  pass->gradient.d_qkv = mo_arena_floats(arena, N * 3 * C);
+  pass->gradient.d_hidden = mo_arena_floats(arena, N * 4 * C);
+}
+
+static gpt_shape resolved(const gpt_shape *shape)
+{
+  gpt_shape result = *shape;
+  if (result.threads <= 0) result.threads = mo_threads_available();
+  return result;
+}
+
+size_t gpt_pass_bytes(const gpt_config *config, const gpt_shape *shape)
+{
+  gpt_pass measured = {.shape = resolved(shape)};
+  mo_arena arena = mo_arena_start(NULL);
+  lay_out(&arena, &measured, config);
+  return arena.overflow ? 0 : arena.used + MO_ALIGNMENT + sizeof measured;
+}
+
+size_t gpt_plan_bytes(const gpt_config *config, const gpt_shape *shape)
+{
+  const size_t params = gpt_params_bytes(config, shape->gradients);
+  const size_t pass = gpt_pass_bytes(config, shape);
+  size_t sum = 0;
+  return params > 0 && pass > 0 && mo_add(params, pass, &sum) ? sum : 0;
+}
+
+static mousse_status check_shape(const gpt_params *params, const gpt_shape *shape,
+                                 mo_error *error)
+{
+  const size_t longest = params->config.sequence_len, most = (size_t)1 << 24;
+  size_t rows = 0;
+  if (shape->sequence < 1 || shape->sequence > longest)
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                   "sequences of %zu tokens, expected 1 to the model's sequence_len %zu",
+                   shape->sequence, longest);
+  if (shape->batch < 1 || !mo_multiply(shape->batch, shape->sequence, &rows) || rows > most)
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                   "a batch of %zu sequences of %zu tokens, expected 1 to %zu tokens in all",
+                   shape->batch, shape->sequence, most);
+  if (shape->gradients && params->gradients == NULL)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "the parameters were made without gradients; this pass needs them");
+  return MOUSSE_OK;
+}
+
+mousse_status gpt_pass_create(gpt_pass **out, gpt_params *params, const gpt_shape *wanted,
+                              const mo_allocator *allocator, mo_error *error)
+{
+  *out = NULL;
+  const gpt_shape shape = resolved(wanted);
+  MO_TRY(check_shape(params, &shape, error));
+  if (!mo_blas_fits_memory(shape.threads))
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for the BLAS on %d threads",
+                   shape.threads);
+  gpt_pass *pass = mo_allocate(allocator, sizeof *pass);
+  if (pass == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a pass");
+  pass->params = params;
+  pass->shape = shape;
+  pass->arena = mo_arena_start(allocator);
+  lay_out(&pass->arena, pass, &params->config);
+  if (!mo_arena_commit(&pass->arena)) {
+    mo_release(allocator, pass, sizeof *pass);
+    return mo_fail(error, MOUSSE_NO_MEMORY,
+                   "no memory for activations of %zu x %zu tokens: %zu bytes; a smaller batch "
+                   "needs less",
+                   shape.batch, shape.sequence, gpt_pass_bytes(&params->config, &shape));
+  }
+  lay_out(&pass->arena, pass, &params->config);
+  rope_tables(pass->cosines, pass->sines, shape.sequence,
+              params->config.n_embd / params->config.n_head);
+  *out = pass;
+  return MOUSSE_OK;
+}
+
+void gpt_pass_destroy(gpt_pass *pass)
+{
+  if (pass == NULL) return;
+  const mo_allocator *allocator = pass->arena.allocator;
+  mo_arena_release(&pass->arena);
+  mo_release(allocator, pass, sizeof *pass);
+}
+
+static mousse_status check_tokens(const char *what, const uint32_t *tokens, size_t count,
+                                  size_t vocabulary, mo_error *error)
+{
+  for (size_t i = 0; i < count; i++)
+    if (tokens[i] >= vocabulary)
+      return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                     "%s %zu of the batch is %u, outside the model's vocabulary of %zu", what,
+                     i, tokens[i], vocabulary);
+  return MOUSSE_OK;
+}
+
+static mousse_status check_batch(const gpt_pass *pass, const gpt_batch *batch, mo_error *error)
+{
+  const gpt_shape *shape = &pass->shape;
+  const size_t vocabulary = pass->params->config.vocab_size;
+  if (batch->batch < 1 || batch->sequence < 1 || batch->batch > shape->batch ||
+      batch->sequence > shape->sequence)
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                   "a batch of %zu x %zu tokens for a pass made for %zu x %zu", batch->batch,
+                   batch->sequence, shape->batch, shape->sequence);
+  const size_t count = batch->batch * batch->sequence;
+  MO_TRY(check_tokens("token", batch->tokens, count, vocabulary, error));
+  return check_tokens("target", batch->targets, count, vocabulary, error);
+}
+
+static gpt_step step_for(gpt_pass *pass, const gpt_batch *batch)
+{
+  const gpt_config *config = &pass->params->config;
+  const size_t rows = batch->batch * batch->sequence, tile_rows = tile_rows_for(rows);
+  return (gpt_step){.pass = pass,
+                    .batch = batch,
+                    .N = rows,
+                    .C = config->n_embd,
+                    .H = config->n_head,
+                    .T = batch->sequence,
+                    .V = config->vocab_size,
+                    .head_size = config->n_embd / config->n_head,
+                    .tile_rows = tile_rows,
+                    .tiles = (rows + tile_rows - 1) / tile_rows};
+}
+
+mousse_status gpt_loss(gpt_pass *pass, const gpt_batch *batch, float *loss, mo_error *error)
+{
+  MO_TRY(check_batch(pass, batch, error));
+  const gpt_step step = step_for(pass, batch);
+  mo_blas_enter();
+  gpt_forward(&step);
+  *loss = gpt_head(&step);
+  mo_blas_leave();
+  return MOUSSE_OK;
+}
+
+mousse_status gpt_gradients(gpt_pass *pass, const gpt_batch *batch, float factor, bool add,
+                            float *loss, mo_error *error)
+{
+  MO_TRY(check_batch(pass, batch, error));
+  if (!pass->shape.gradients)
+    return mo_fail(error, MOUSSE_WRONG_PHASE, "this pass was made without gradients");
+  gpt_step step = step_for(pass, batch);
+  step.gradients = true;
+  step.factor = factor;
+  step.beta = add ? 1.0f : 0.0f;
+  mo_blas_enter();
+  gpt_forward(&step);
+  *loss = gpt_head(&step);
+  gpt_backward(&step);
+  mo_blas_leave();
+  return MOUSSE_OK;
+}

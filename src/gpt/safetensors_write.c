@@ -1,0 +1,73 @@
+/* safetensors_write.c - writes float32 matrices as a safetensors file, complete or not at all.
+ */
+#include "gpt/safetensors.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the numbers of a safetensors file are little-endian; this machine's are not"
+#endif
+
+/* The header as text, owned by the caller (free); NULL: no memory. */
+static char *header_text(const safetensors_matrix *matrices, size_t count)
+{
+  json_t *header = json_object();
+  json_int_t offset = 0;
+  int failed = header == NULL;
+  for (size_t i = 0; i < count && !failed; i++) {
+    const safetensors_matrix *m = &matrices[i];
+    const json_int_t end = offset + (json_int_t)(m->rows * m->cols * sizeof(float));
+    json_t *entry =
+        json_pack("{s:s, s:[I, I], s:[I, I]}", "dtype", "F32", "shape", (json_int_t)m->rows,
+                  (json_int_t)m->cols, "data_offsets", offset, end);
+    failed = json_object_set_new(header, m->name, entry) != 0; /* refuses NULL */
+    offset = end;
+  }
+  char *text = failed ? NULL : json_dumps(header, JSON_COMPACT);
+  json_decref(header);
+  return text;
+}
+
+static mousse_status write_header(mo_writer *writer, const char *text, mo_error *error)
+{
+  static const char spaces[8] = "        ";
+  const size_t length = strlen(text), padding = (8 - length % 8) % 8;
+  unsigned char prefix[8];
+  for (size_t i = 0; i < sizeof prefix; i++)
+    prefix[i] = (unsigned char)((uint64_t)(length + padding) >> (8 * i));
+  MO_TRY(mo_writer_write(writer, prefix, sizeof prefix, error));
+  MO_TRY(mo_writer_write(writer, text, length, error));
+  return mo_writer_write(writer, spaces, padding, error);
+}
+
+static mousse_status write_all(mo_writer *writer, const char *text,
+                               const safetensors_matrix *matrices, size_t count,
+                               mo_error *error)
+{
+  MO_TRY(write_header(writer, text, error));
+  for (size_t i = 0; i < count; i++) {
+    const safetensors_matrix *m = &matrices[i];
+    MO_TRY(mo_writer_write(writer, m->value, m->rows * m->cols * sizeof *m->value, error));
+  }
+  return MOUSSE_OK;
+}
+
+mousse_status safetensors_write(const char *path, const safetensors_matrix *matrices,
+                                size_t count, mo_error *error)
+{
+  mo_writer writer;
+  char *text = header_text(matrices, count);
+  if (text == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for a header", path);
+  mousse_status status = mo_writer_open(&writer, path, error);
+  if (status == MOUSSE_OK) {
+    status = write_all(&writer, text, matrices, count, error);
+    if (status == MOUSSE_OK)
+      status = mo_writer_commit(&writer, error);
+    else
+      mo_writer_abandon(&writer);
+  }
+  free(text);
+  return status;
+}

@@ -1,0 +1,56 @@
+/* gemm_grid.c - one large matrix product as a fixed grid of output tiles.
+ *
+ * A BLAS call copies its operands into a packed form first: (tile_rows + tile_cols) * inner
+ * elements for 2 * tile_rows * tile_cols * inner operations. Large tiles make that cheap, many
+ * tiles keep all threads busy. Measured on Zen 3, 384 x 768 is as fast as one undivided
+ * product; smaller products are cut until there are at least MINIMUM_TILES of them.
+ */
+#include "linalg/gemm_grid.h"
+
+enum { MINIMUM_TILES = 4 };
+
+static size_t parts(size_t length, size_t part)
+{
+  return (length + part - 1) / part;
+}
+
+/* The length of a part when `length` is cut evenly into parts of at most `wanted`; a multiple
+ * of 16 so that no part but the last leaves the BLAS kernel a ragged edge. */
+static size_t even_part(size_t length, size_t wanted)
+{
+  const size_t even = parts(length, parts(length, wanted));
+  return (even + 15) / 16 * 16;
+}
+
+static void choose_tiles(mo_product *p)
+{
+  static const size_t sizes[][2] = {{384, 768}, {256, 512}, {128, 256}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    p->tile_rows = even_part(p->rows, sizes[i][0]);
+    p->tile_cols = even_part(p->cols, sizes[i][1]);
+    if (parts(p->rows, p->tile_rows) * parts(p->cols, p->tile_cols) >= MINIMUM_TILES) return;
+  }
+}
+
+static void compute_tile(void *context, size_t item, int thread)
+{
+  (void)thread;
+  const mo_product *p = context;
+  const size_t across = parts(p->cols, p->tile_cols);
+  const size_t row = item / across * p->tile_rows, col = item % across * p->tile_cols;
+  const size_t rows = p->rows - row < p->tile_rows ? p->rows - row : p->tile_rows;
+  const size_t cols = p->cols - col < p->tile_cols ? p->cols - col : p->tile_cols;
+  const float *a = p->a + (p->transpose_a == MO_PLAIN ? row * p->a_stride : row);
+  const float *b = p->b + (p->transpose_b == MO_PLAIN ? col : col * p->b_stride);
+  mo_gemm(p->transpose_a, p->transpose_b, rows, cols, p->inner, p->alpha, a, p->a_stride, b,
+          p->b_stride, p->beta, p->c + row * p->c_stride + col, p->c_stride);
+}
+
+mo_job mo_product_plan(mo_product *product)
+{
+  if (product->rows == 0 || product->cols == 0) return (mo_job){0, compute_tile, product};
+  if (product->tile_rows == 0 || product->tile_cols == 0) choose_tiles(product);
+  const size_t count =
+      parts(product->rows, product->tile_rows) * parts(product->cols, product->tile_cols);
+  return (mo_job){count, compute_tile, product};
+}

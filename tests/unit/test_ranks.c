@@ -1,0 +1,274 @@
+/* test_ranks.c - several ranks, played by threads of this program over a mousse_comm of their
+ * own: the same bits as one process, state divided, failures shared. */
+#include "base/random.h"
+#include "check.h"
+
+#include <math.h>
+#include <mousse/mousse.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_RANKS = 4, PARAMS = 5, LARGEST = 40 * 24, STEPS = 13 };
+
+static const struct {
+  const char *name, *algorithm;
+  size_t rows, cols;
+} tensors[PARAMS] = {{"a", "mousse", 40, 24},
+                     {"b", "mousse", 16, 16},
+                     {"c", "muon", 24, 40},
+                     {"d", "soap", 20, 30},
+                     {"e", "adamw", 1, 33}};
+
+/* A communicator among threads: everybody meets, the sum or the root's data is in the middle.
+ */
+typedef struct meeting {
+  pthread_barrier_t barrier;
+  float sums[MAX_RANKS][4];
+  const float *data;
+  int ranks;
+  int fail_after; /* calls on rank 1 until its communication fails; negative: never */
+} meeting;
+
+typedef struct member {
+  meeting *meeting;
+  int rank, calls;
+} member;
+
+static int refuse(member *m)
+{
+  m->calls++;
+  return m->meeting->fail_after >= 0 && m->calls > m->meeting->fail_after;
+}
+
+static int meeting_sum(void *context, float *data, size_t count)
+{
+  member *m = context;
+  if (refuse(m)) return -1;
+  assert_true(count <= 4);
+  memcpy(m->meeting->sums[m->rank], data, count * sizeof *data);
+  pthread_barrier_wait(&m->meeting->barrier);
+  for (size_t i = 0; i < count; i++) {
+    data[i] = 0.0f;
+    for (int rank = 0; rank < m->meeting->ranks; rank++) data[i] += m->meeting->sums[rank][i];
+  }
+  pthread_barrier_wait(&m->meeting->barrier);
+  return 0;
+}
+
+static int meeting_broadcast(void *context, float *data, size_t count, int root)
+{
+  member *m = context;
+  if (refuse(m)) return -1;
+  if (m->rank == root) m->meeting->data = data;
+  pthread_barrier_wait(&m->meeting->barrier);
+  if (m->rank != root) memcpy(data, m->meeting->data, count * sizeof *data);
+  pthread_barrier_wait(&m->meeting->barrier);
+  return 0;
+}
+
+typedef struct memory {
+  unsigned char *bytes;
+  size_t size, capacity, at;
+} memory;
+
+static int memory_write(void *user, const void *data, size_t bytes)
+{
+  memory *m = user;
+  if (m->size + bytes > m->capacity) {
+    m->capacity = 2 * (m->size + bytes);
+    m->bytes = realloc(m->bytes, m->capacity);
+    if (m->bytes == NULL) return -1;
+  }
+  memcpy(m->bytes + m->size, data, bytes);
+  m->size += bytes;
+  return 0;
+}
+
+static int memory_read(void *user, void *data, size_t bytes)
+{
+  memory *m = user;
+  if (m->size - m->at < bytes) return -1;
+  memcpy(data, m->bytes + m->at, bytes);
+  m->at += bytes;
+  return 0;
+}
+
+typedef struct rank_run {
+  member self;
+  const memory *resume;      /* NULL: from the start */
+  int from, steps, bad_step; /* bad_step: rank 0's gradient is NaN there; negative: never */
+  float values[PARAMS][LARGEST], grads[PARAMS][LARGEST];
+  memory saved;
+  size_t state_bytes, all_state_bytes;
+  mousse_status last;
+  char error[256];
+} rank_run;
+
+static mousse_status build(rank_run *r, mousse_optimizer *opt)
+{
+  int group = 0;
+  for (int i = 0; i < PARAMS; i++) {
+    mousse_status s = mousse_add_group(opt, tensors[i].algorithm, &group);
+    if (s == MOUSSE_OK)
+      s = mousse_add_param(opt, group, tensors[i].name, tensors[i].rows, tensors[i].cols,
+                           r->values[i], r->grads[i]);
+    if (s != MOUSSE_OK) return s;
+  }
+  return mousse_prepare(opt);
+}
+
+static mousse_status play(rank_run *r, mousse_optimizer *opt)
+{
+  mousse_status s = build(r, opt);
+  for (int i = 0; i < PARAMS; i++) {
+    const size_t bytes = mousse_param_state_bytes(opt, tensors[i].name);
+    r->all_state_bytes += bytes;
+    if (mousse_param_owner(opt, tensors[i].name) == r->self.rank) r->state_bytes += bytes;
+  }
+  if (s == MOUSSE_OK && r->resume != NULL) {
+    memory reading = *r->resume;
+    s = mousse_load(opt, memory_read, &reading);
+  }
+  for (int step = r->from; s == MOUSSE_OK && step < r->from + r->steps; step++) {
+    for (int i = 0; i < PARAMS; i++)
+      mo_random_fill(r->grads[i], tensors[i].rows * tensors[i].cols, 1.0, (uint64_t)i,
+                     (uint64_t)step);
+    if (step == r->bad_step && r->self.rank == 0) r->grads[1][3] = NAN;
+    s = mousse_step(opt);
+  }
+  return s == MOUSSE_OK ? mousse_save(opt, memory_write, &r->saved) : s;
+}
+
+static void *rank_main(void *argument)
+{
+  rank_run *r = argument;
+  mousse_optimizer *opt = NULL;
+  const mousse_comm comm = {.rank = r->self.rank,
+                            .size = r->self.meeting->ranks,
+                            .sum = meeting_sum,
+                            .broadcast = meeting_broadcast,
+                            .context = &r->self};
+  const mousse_env env = {.struct_size = sizeof env, .comm = &comm, .threads = 1};
+  r->last = mousse_create(&env, &opt);
+  if (r->last == MOUSSE_OK) r->last = play(r, opt);
+  snprintf(r->error, sizeof r->error, "%s", opt != NULL ? mousse_error(opt) : "");
+  mousse_destroy(opt);
+  return NULL;
+}
+
+/* Runs all ranks to their end. When resuming, weights are those of `before`. */
+static rank_run *run_ranks(int ranks, const rank_run *before, int from, int steps, int bad_step,
+                           int fail_after)
+{
+  rank_run *runs = calloc((size_t)ranks, sizeof *runs);
+  pthread_t threads[MAX_RANKS];
+  meeting m = {.ranks = ranks, .fail_after = fail_after};
+  assert_non_null(runs);
+  pthread_barrier_init(&m.barrier, NULL, (unsigned)ranks);
+  for (int i = 0; i < ranks; i++) {
+    rank_run *r = &runs[i];
+    r->self = (member){&m, i, 0};
+    r->resume = before != NULL ? &before->saved : NULL;
+    r->from = from, r->steps = steps, r->bad_step = bad_step;
+    for (int t = 0; t < PARAMS; t++) {
+      if (before != NULL)
+        memcpy(r->values[t], before->values[t], sizeof r->values[t]);
+      else
+        mo_random_fill(r->values[t], tensors[t].rows * tensors[t].cols, 1.0, 99, (uint64_t)t);
+    }
+    assert_int_equal(pthread_create(&threads[i], NULL, rank_main, r), 0);
+  }
+  for (int i = 0; i < ranks; i++) pthread_join(threads[i], NULL);
+  pthread_barrier_destroy(&m.barrier);
+  return runs;
+}
+
+static void release_runs(rank_run *runs, int ranks)
+{
+  for (int i = 0; i < ranks; i++) free(runs[i].saved.bytes);
+  free(runs);
+}
+
+static void assert_same_result(const rank_run *a, const rank_run *b)
+{
+  assert_int_equal(a->last, MOUSSE_OK);
+  assert_int_equal(b->last, MOUSSE_OK);
+  assert_memory_equal(a->values, b->values, sizeof a->values);
+}
+
+static void test_any_number_of_ranks_gives_the_same_bits(void **state)
+{
+  (void)state;
+  rank_run *alone = run_ranks(1, NULL, 0, STEPS, -1, -1);
+  for (int ranks = 2; ranks <= MAX_RANKS; ranks++) {
+    rank_run *together = run_ranks(ranks, NULL, 0, STEPS, -1, -1);
+    size_t held = 0;
+    for (int i = 0; i < ranks; i++) {
+      assert_same_result(alone, &together[i]);
+      assert_true(together[i].state_bytes < together[i].all_state_bytes);
+      held += together[i].state_bytes;
+      if (i > 0) assert_int_equal(together[i].saved.size, 0); /* rank 0 alone writes */
+    }
+    assert_int_equal(held, alone->all_state_bytes);
+    assert_int_equal(together[0].saved.size, alone->saved.size);
+    assert_memory_equal(together[0].saved.bytes, alone->saved.bytes, alone->saved.size);
+    release_runs(together, ranks);
+  }
+  release_runs(alone, 1);
+}
+
+static void test_resume_on_another_number_of_ranks(void **state)
+{
+  (void)state;
+  static const int ways[][2] = {{1, 3}, {3, 1}, {2, 4}};
+  rank_run *straight = run_ranks(1, NULL, 0, 2 * STEPS, -1, -1);
+  for (size_t w = 0; w < 3; w++) {
+    rank_run *first = run_ranks(ways[w][0], NULL, 0, STEPS, -1, -1);
+    rank_run *second = run_ranks(ways[w][1], first, STEPS, STEPS, -1, -1);
+    for (int i = 0; i < ways[w][1]; i++) assert_same_result(straight, &second[i]);
+    release_runs(first, ways[w][0]);
+    release_runs(second, ways[w][1]);
+  }
+  release_runs(straight, 1);
+}
+
+static void test_one_bad_gradient_stops_every_rank(void **state)
+{
+  (void)state;
+  rank_run *good = run_ranks(3, NULL, 0, 4, -1, -1), *bad = run_ranks(3, NULL, 0, STEPS, 4, -1);
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(bad[i].last, MOUSSE_NOT_FINITE);
+    assert_memory_equal(bad[i].values, good[i].values, sizeof good[i].values);
+  }
+  assert_non_null(strstr(bad[0].error, "'b'"));
+  assert_non_null(strstr(bad[1].error, "another rank"));
+  release_runs(good, 3);
+  release_runs(bad, 3);
+}
+
+static void test_communication_failure_is_told(void **state)
+{
+  (void)state;
+  for (int calls = 0; calls < 20; calls += 3) {
+    rank_run *runs = run_ranks(2, NULL, 0, STEPS, -1, calls);
+    for (int i = 0; i < 2; i++) {
+      assert_int_equal(runs[i].last, MOUSSE_COMM);
+      assert_non_null(strstr(runs[i].error, "ranks"));
+    }
+    release_runs(runs, 2);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_any_number_of_ranks_gives_the_same_bits),
+      cmocka_unit_test(test_resume_on_another_number_of_ranks),
+      cmocka_unit_test(test_one_bad_gradient_stops_every_rank),
+      cmocka_unit_test(test_communication_failure_is_told),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
