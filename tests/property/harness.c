@@ -141,6 +141,14 @@ bool rig_weights_finite(const rig *r)
   return true;
 }
 
+void assert_same_weights(const rig *found, const rig *expected)
+{
+  float *weights = rig_weights(expected);
+  const bool same = rig_weights_are(found, weights);
+  free(weights);
+  assert_true(same);
+}
+
 void assert_error_mentions(const mousse_optimizer *opt, const char *word)
 {
   const char *text = mousse_error(opt);

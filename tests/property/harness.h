@@ -67,6 +67,7 @@ void fill_low_rank(float *values, size_t rows, size_t cols, size_t rank, uint64_
 float *rig_weights(const rig *r); /* owned by the caller: free() */
 bool rig_weights_are(const rig *r, const float *weights);
 bool rig_weights_finite(const rig *r);
+void assert_same_weights(const rig *found, const rig *expected); /* bit for bit */
 
 /* The error text is there and mentions the word. */
 void assert_error_mentions(const mousse_optimizer *opt, const char *word);

@@ -9,6 +9,7 @@
 #include "reference/reference.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,33 +75,63 @@ static void test_constant_gradients_of_1e38(void **state)
   }
 }
 
+/* A library optimizer and its reference, side by side. */
+typedef struct pair {
+  rig r;
+  ref_optimizer *reference;
+  double *start, *w, *g;
+} pair;
+
+static void pair_start(pair *p, const char *algorithm, size_t rows, size_t cols,
+                       const char *options)
+{
+  rig_single(&p->r, NULL, algorithm, rows, cols, options);
+  p->reference = ref_create(algorithm, rows, cols, options);
+  p->start = ref_zeros(rows * cols);
+  p->g = ref_zeros(rows * cols);
+  for (size_t i = 0; i < rows * cols; i++) p->start[i] = p->r.params[0].value[i];
+  p->w = ref_copy(p->start, rows * cols);
+}
+
+/* One step of both with the gradient that is in the rig. */
+static void pair_step(pair *p)
+{
+  for (size_t i = 0; i < p->r.params[0].count; i++) p->g[i] = p->r.params[0].grad[i];
+  ref_step(p->reference, p->w, p->g);
+  assert_int_equal(mousse_step(p->r.opt), MOUSSE_OK);
+}
+
 /* |W - W_ref| may be `tolerance` of the way plus the rounding of the weights themselves. */
+static void pair_end(pair *p, double tolerance, const char *what)
+{
+  const size_t count = p->r.params[0].count;
+  const double rounding = (double)p->reference->t * 0x1p-24 * ref_norm(p->start, count);
+  double wrong = 0, way = 0;
+  for (size_t i = 0; i < count; i++) {
+    wrong = hypot(wrong, p->w[i] - (double)p->r.params[0].value[i]);
+    way = hypot(way, p->w[i] - p->start[i]);
+  }
+  ref_free(p->reference);
+  free(p->g);
+  free(p->w);
+  free(p->start);
+  rig_stop(&p->r);
+  if (!(wrong <= tolerance * way + rounding))
+    fail_msg("%s: off by %g on a way of %g", what, wrong, way);
+}
+
 static void check_against_reference(const char *algorithm, const char *options, size_t rank,
                                     double scale, double tolerance)
 {
-  enum { STEPS = 12 };
-  rig r;
-  rig_single(&r, NULL, algorithm, ROWS, COLS, options);
-  ref_optimizer *reference = ref_create(algorithm, ROWS, COLS, options);
-  double start[COUNT], w[COUNT], g[COUNT], moved[COUNT], wrong[COUNT];
-  for (size_t i = 0; i < COUNT; i++) w[i] = start[i] = r.params[0].value[i];
-  for (uint64_t t = 1; t <= STEPS; t++) {
-    scaled_gradient(r.params[0].grad, rank, scale, t);
-    for (size_t i = 0; i < COUNT; i++) g[i] = r.params[0].grad[i];
-    ref_step(reference, w, g);
-    assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+  char what[120];
+  pair p;
+  pair_start(&p, algorithm, ROWS, COLS, options);
+  for (uint64_t t = 1; t <= 12; t++) {
+    scaled_gradient(p.r.params[0].grad, rank, scale, t);
+    pair_step(&p);
   }
-  for (size_t i = 0; i < COUNT; i++) {
-    moved[i] = w[i] - start[i];
-    wrong[i] = w[i] - (double)r.params[0].value[i];
-  }
-  const double rounding = STEPS * 0x1p-24 * ref_norm(start, COUNT);
-  const double error = ref_norm(wrong, COUNT), way = ref_norm(moved, COUNT);
-  if (!(error <= tolerance * way + rounding))
-    fail_msg("%s '%s' rank %zu scale %g: off by %g on a way of %g", algorithm, options, rank,
-             scale, error, way);
-  ref_free(reference);
-  rig_stop(&r);
+  snprintf(what, sizeof what, "%s '%s' rank %zu scale %g", algorithm, options, rank, scale);
+  pair_end(&p, tolerance, what);
 }
 
 static void test_matrix_algorithms_follow_the_reference_at_every_scale(void **state)
@@ -125,26 +156,14 @@ static void test_repeated_eigenvalues(void **state)
   enum { N = 16 };
   const char *const algorithms[] = {"mousse", "muon", "shampoo"};
   for (size_t a = 0; a < 3; a++) {
-    rig r;
-    rig_single(&r, NULL, algorithms[a], N, N, "");
-    ref_optimizer *reference = ref_create(algorithms[a], N, N, "");
-    double start[N * N], w[N * N], g[N * N], wrong = 0, way = 0;
-    for (size_t i = 0; i < N * N; i++) w[i] = start[i] = r.params[0].value[i];
+    pair p;
+    pair_start(&p, algorithms[a], N, N, "");
     for (int t = 1; t <= 12; t++) {
-      for (size_t i = 0; i < N * N; i++) {
-        r.params[0].grad[i] = i % (N + 1) == 0 ? (i < N * N / 2 ? 2.0f : -0.5f) : 0.0f;
-        g[i] = r.params[0].grad[i];
-      }
-      ref_step(reference, w, g);
-      assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+      for (size_t i = 0; i < N * N; i++)
+        p.r.params[0].grad[i] = i % (N + 1) == 0 ? (i < N * N / 2 ? 2.0f : -0.5f) : 0.0f;
+      pair_step(&p);
     }
-    for (size_t i = 0; i < N * N; i++) {
-      wrong = hypot(wrong, w[i] - (double)r.params[0].value[i]);
-      way = hypot(way, w[i] - start[i]);
-    }
-    if (!(wrong <= 1e-3 * way)) fail_msg("%s: off by %g of %g", algorithms[a], wrong, way);
-    ref_free(reference);
-    rig_stop(&r);
+    pair_end(&p, 1e-3, algorithms[a]);
   }
 }
 
@@ -177,24 +196,13 @@ static void test_zero_gradients_only_decay(void **state)
 static void test_a_gradient_that_vanishes_and_returns(void **state)
 {
   (void)state;
-  rig r;
-  rig_single(&r, NULL, "mousse", ROWS, COLS, "refresh_every=3");
-  ref_optimizer *reference = ref_create("mousse", ROWS, COLS, "refresh_every=3");
-  double start[COUNT], w[COUNT], g[COUNT], wrong = 0, way = 0;
-  for (size_t i = 0; i < COUNT; i++) w[i] = start[i] = r.params[0].value[i];
+  pair p;
+  pair_start(&p, "mousse", ROWS, COLS, "refresh_every=3");
   for (uint64_t t = 1; t <= 20; t++) {
-    scaled_gradient(r.params[0].grad, t > 4 && t < 12 ? 0 : ROWS, 1, t);
-    for (size_t i = 0; i < COUNT; i++) g[i] = r.params[0].grad[i];
-    ref_step(reference, w, g);
-    assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+    scaled_gradient(p.r.params[0].grad, t > 4 && t < 12 ? 0 : ROWS, 1, t);
+    pair_step(&p);
   }
-  for (size_t i = 0; i < COUNT; i++) {
-    wrong = hypot(wrong, w[i] - (double)r.params[0].value[i]);
-    way = hypot(way, w[i] - start[i]);
-  }
-  assert_true(wrong <= 1e-2 * way);
-  ref_free(reference);
-  rig_stop(&r);
+  pair_end(&p, 1e-2, "mousse with a pause");
 }
 
 /* Multiplying every gradient by a power of two changes nothing but rounding. */

@@ -41,19 +41,36 @@ static void assert_unchanged(rig *r, const snapshot *s)
   blob_free(&now);
 }
 
-/* r has taken steps 1..3 like control: one more of each must agree. */
-static void assert_continues(rig *r, rig *control)
-{
-  rig_step(r, 4);
-  rig_step(control, 4);
-  float *expected = rig_weights(control);
-  assert_true(rig_weights_are(r, expected));
-  free(expected);
-}
-
 static void three_steps(rig *r)
 {
   for (uint64_t t = 1; t <= 3; t++) rig_step(r, t);
+}
+
+/* Two equal optimizers after three steps: r is tried, control is not. */
+typedef struct trial {
+  rig r, control;
+  snapshot before; /* of r */
+} trial;
+
+static void trial_start(trial *t, const char *algorithm)
+{
+  small(&t->r, algorithm);
+  small(&t->control, algorithm);
+  three_steps(&t->r);
+  three_steps(&t->control);
+  t->before = take(&t->r);
+}
+
+/* r is as it was before, and goes on as if nothing had happened. */
+static void trial_end(trial *t)
+{
+  assert_unchanged(&t->r, &t->before);
+  rig_step(&t->r, 4);
+  rig_step(&t->control, 4);
+  assert_same_weights(&t->r, &t->control);
+  drop(&t->before);
+  rig_stop(&t->control);
+  rig_stop(&t->r);
 }
 
 static void test_every_truncation(void **state)
@@ -61,26 +78,18 @@ static void test_every_truncation(void **state)
   (void)state;
   const char *name;
   for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++) {
-    rig r, control;
-    small(&r, name);
-    small(&control, name);
-    three_steps(&r);
-    three_steps(&control);
-    snapshot before = take(&r);
-    blob cut = before.saved;
-    for (cut.size = 0; cut.size < before.saved.size; cut.size++) {
+    trial t;
+    trial_start(&t, name);
+    blob cut = t.before.saved;
+    for (cut.size = 0; cut.size < t.before.saved.size; cut.size++) {
       blob_rewind(&cut);
-      const mousse_status s = mousse_load(r.opt, blob_read, &cut);
+      const mousse_status s = mousse_load(t.r.opt, blob_read, &cut);
       if (s != MOUSSE_IO && s != MOUSSE_BAD_FORMAT)
         fail_msg("%s cut at %zu: status %d", name, cut.size, s);
-      assert_true(mousse_error(r.opt)[0] != '\0');
-      if (cut.size % 16 == 0) assert_unchanged(&r, &before);
+      assert_true(mousse_error(t.r.opt)[0] != '\0');
+      if (cut.size % 16 == 0) assert_unchanged(&t.r, &t.before);
     }
-    assert_unchanged(&r, &before);
-    assert_continues(&r, &control);
-    drop(&before);
-    rig_stop(&control);
-    rig_stop(&r);
+    trial_end(&t);
   }
 }
 
@@ -89,66 +98,51 @@ static void test_every_flipped_bit(void **state)
   (void)state;
   const char *name;
   for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++) {
-    rig r, control;
-    small(&r, name);
-    small(&control, name);
-    three_steps(&r);
-    three_steps(&control);
-    snapshot before = take(&r);
+    trial t;
     blob flipped;
-    rig_save(&r, &flipped);
+    trial_start(&t, name);
+    rig_save(&t.r, &flipped);
     for (size_t bit = 0; bit < 8 * flipped.size; bit++) {
       const unsigned char mask = (unsigned char)(1u << (bit % 8));
       flipped.data[bit / 8] ^= mask;
       blob_rewind(&flipped);
-      const mousse_status s = mousse_load(r.opt, blob_read, &flipped);
+      const mousse_status s = mousse_load(t.r.opt, blob_read, &flipped);
       flipped.data[bit / 8] ^= mask;
       if (s != MOUSSE_BAD_FORMAT && s != MOUSSE_IO)
         fail_msg("%s bit %zu of byte %zu: status %d", name, bit % 8, bit / 8, s);
-      if (bit % 64 == 0) assert_unchanged(&r, &before);
+      if (bit % 64 == 0) assert_unchanged(&t.r, &t.before);
     }
-    assert_unchanged(&r, &before);
-    assert_continues(&r, &control);
     blob_free(&flipped);
-    drop(&before);
-    rig_stop(&control);
-    rig_stop(&r);
+    trial_end(&t);
   }
 }
 
 static void test_failing_callbacks(void **state)
 {
   (void)state;
-  rig r, control;
-  small(&r, "mousse");
-  small(&control, "mousse");
-  three_steps(&r);
-  three_steps(&control);
-  snapshot before = take(&r);
+  trial t;
+  trial_start(&t, "mousse");
   mousse_status s = MOUSSE_IO;
   size_t failures = 0;
   for (size_t n = 0; s != MOUSSE_OK; n++) {
     blob out = {.fail_after = n};
-    s = mousse_save(r.opt, blob_write, &out);
+    s = mousse_save(t.r.opt, blob_write, &out);
     if (s != MOUSSE_OK) assert_int_equal(s, MOUSSE_IO);
     failures += s != MOUSSE_OK;
-    assert_unchanged(&r, &before);
+    assert_unchanged(&t.r, &t.before);
     blob_free(&out);
   }
   assert_true(failures > 0);
   s = MOUSSE_IO;
   for (size_t n = 0; s != MOUSSE_OK; n++) {
-    blob in = before.saved;
+    blob in = t.before.saved;
     blob_rewind(&in);
     in.fail_after = n;
-    s = mousse_load(r.opt, blob_read, &in);
+    s = mousse_load(t.r.opt, blob_read, &in);
     if (s != MOUSSE_OK) assert_int_equal(s, MOUSSE_IO);
-    assert_unchanged(&r, &before);
+    assert_unchanged(&t.r, &t.before);
   }
-  assert_continues(&r, &control);
-  drop(&before);
-  rig_stop(&control);
-  rig_stop(&r);
+  trial_end(&t);
 }
 
 /* The state of `from` does not fit `into`; the sentence mentions the word. */
