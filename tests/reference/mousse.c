@@ -109,8 +109,8 @@ static void step(ref_optimizer *r, double *w, const double *g)
     momentum[i] = mu * momentum[i] + g[i];
     x[i] = nesterov ? mu * momentum[i] + g[i] : momentum[i];
   }
-  ref_average_left(m, n, g, beta, r->part[LEFT]);
-  ref_average_right(m, n, g, beta, r->part[RIGHT]);
+  if (uses(r, LEFT)) ref_average_left(m, n, g, beta, r->part[LEFT]);
+  if (uses(r, RIGHT)) ref_average_right(m, n, g, beta, r->part[RIGHT]);
   if ((r->t - 1) % (uint64_t)ref_number(r, "refresh_every", 10) == 0) {
     if (uses(r, LEFT)) refresh(r, m, r->part[LEFT], r->part[POWER_LEFT]);
     if (uses(r, RIGHT)) refresh(r, n, r->part[RIGHT], r->part[POWER_RIGHT]);
