@@ -197,7 +197,7 @@ static void test_muon(void **state)
   for (size_t s = 0; s < SHAPES; s++)
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
       wrong += check("muon", shapes[s], settings[i], FULL, 1e-4);
-  for (size_t s = 0; s < SHAPES; s++) wrong += check("muon", shapes[s], "lr=0.02", 3, 1e-2);
+  for (size_t s = 0; s < SHAPES; s++) wrong += check("muon", shapes[s], "lr=0.02", 3, 1e-4);
   assert_int_equal(wrong, 0);
 }
 
