@@ -18,5 +18,7 @@ install(FILES ${PROJECT_BINARY_DIR}/mousse-config.cmake
               ${PROJECT_BINARY_DIR}/mousse-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mousse)
 
+# Relative to the file itself, so that `cmake --install --prefix` and a moved folder work.
+file(RELATIVE_PATH MOUSSE_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/mousse.pc.in ${PROJECT_BINARY_DIR}/mousse.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/mousse.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,92 @@
+/* test_observe.c - telemetry: every parameter reports, no value is NaN (a condition number may
+ * be infinite), and watching does not change a bit of the result. */
+#include "property/harness.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct watch {
+  size_t calls, update_rms;
+  size_t per_param[2];
+  double last_update_rms[2];
+} watch;
+
+static void look(void *user, const char *param, const char *quantity, double value)
+{
+  watch *w = user;
+  w->calls++;
+  const size_t which = strcmp(param, "p0") == 0 ? 0 : 1;
+  if (which == 1) assert_string_equal(param, "p1");
+  if (isnan(value)) fail_msg("%s of %s is %g", quantity, param, value);
+  w->per_param[which]++;
+  if (strcmp(quantity, "update_rms") != 0) return;
+  w->update_rms++;
+  w->last_update_rms[which] = value;
+}
+
+static void two(rig *r, const char *algorithm)
+{
+  const mousse_env env = {.struct_size = sizeof env, .threads = 1}; /* look is not locked */
+  rig_start(r, &env);
+  rig_add(r, algorithm, 8, 6, "");
+  rig_add(r, algorithm, 5, 9, "");
+  rig_prepare(r);
+}
+
+static void test_watching_changes_nothing(void **state)
+{
+  (void)state;
+  const char *name;
+  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++) {
+    rig r, control;
+    watch w = {0};
+    two(&r, name);
+    two(&control, name);
+    assert_int_equal(mousse_observe(r.opt, look, &w), MOUSSE_OK);
+    for (uint64_t t = 1; t <= 12; t++) {
+      rig_step(&r, t);
+      rig_step(&control, t);
+      /* Once per parameter and step; the first step of soap makes no update. */
+      const uint64_t updates = strcmp(name, "soap") == 0 ? t - 1 : t;
+      assert_int_equal(w.update_rms, 2 * updates);
+    }
+    assert_true(w.per_param[0] > 0 && w.per_param[0] == w.per_param[1]);
+    assert_true(w.last_update_rms[0] > 0 && w.last_update_rms[1] > 0);
+    assert_same_weights(&r, &control);
+
+    const size_t calls = w.calls;
+    assert_int_equal(mousse_observe(r.opt, NULL, NULL), MOUSSE_OK);
+    rig_step(&r, 13);
+    assert_int_equal(w.calls, calls);
+    rig_stop(&control);
+    rig_stop(&r);
+  }
+}
+
+/* 0/0 lurks in every ratio that is reported. */
+static void test_zero_gradients_report_no_nan(void **state)
+{
+  (void)state;
+  const char *name;
+  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++) {
+    rig r;
+    watch w = {0};
+    two(&r, name);
+    assert_int_equal(mousse_observe(r.opt, look, &w), MOUSSE_OK);
+    for (size_t i = 0; i < r.count; i++)
+      memset(r.params[i].grad, 0, r.params[i].count * sizeof(float));
+    for (int t = 0; t < 12; t++) assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+    assert_true(w.calls > 0);
+    rig_stop(&r);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_watching_changes_nothing),
+      cmocka_unit_test(test_zero_gradients_report_no_nan),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

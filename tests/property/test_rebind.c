@@ -1,0 +1,134 @@
+/* test_rebind.c - parameters that move between steps, and the names that are registered. */
+#include "property/harness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void start(rig *r)
+{
+  rig_start(r, NULL);
+  rig_add(r, "mousse", 5, 7, "refresh_every=2");
+  rig_add(r, "adamw", 1, 9, "");
+}
+
+/* Moves parameter p to new arrays with the same weights; the old ones are poisoned and freed.
+ */
+static void move(rig *r, rig_param *p)
+{
+  const size_t bytes = p->count * sizeof(float);
+  float *value = malloc(bytes), *grad = malloc(bytes);
+  assert_true(value != NULL && grad != NULL);
+  memcpy(value, p->value, bytes);
+  memcpy(grad, p->grad, bytes);
+  assert_int_equal(mousse_rebind(r->opt, p->name, value, grad), MOUSSE_OK);
+  memset(p->value, 0xff, bytes);
+  memset(p->grad, 0xff, bytes);
+  free(p->value);
+  free(p->grad);
+  p->value = value;
+  p->grad = grad;
+}
+
+static void test_moving_changes_nothing(void **state)
+{
+  (void)state;
+  rig r, control;
+  start(&r);
+  start(&control);
+  move(&r, &r.params[0]); /* also before prepare */
+  rig_prepare(&r);
+  rig_prepare(&control);
+  for (uint64_t t = 1; t <= 8; t++) {
+    move(&r, &r.params[t % 2]);
+    rig_step(&r, t);
+    rig_step(&control, t);
+  }
+  assert_same_weights(&r, &control);
+  rig_stop(&control);
+  rig_stop(&r);
+}
+
+static void test_two_parameters_may_swap_gradients(void **state)
+{
+  (void)state;
+  rig r;
+  rig_start(&r, NULL);
+  rig_add(&r, "sgd", 2, 3, "mu=0 lr=1 weight_decay=0");
+  rig_add(&r, "sgd", 2, 3, "mu=0 lr=1 weight_decay=0");
+  rig_prepare(&r);
+  assert_int_equal(mousse_rebind(r.opt, "p0", r.params[0].value, r.params[1].grad), MOUSSE_OK);
+  const float before = r.params[0].value[2];
+  assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+  assert_true(r.params[0].value[2] == before - r.params[1].grad[2]);
+  rig_stop(&r);
+}
+
+static void test_bad_rebinds(void **state)
+{
+  (void)state;
+  rig r, control;
+  float w[35] = {0}, g[35] = {0};
+  start(&r);
+  start(&control);
+  for (int phase = 0; phase < 2; phase++) {
+    assert_int_equal(mousse_rebind(r.opt, "p7", w, g), MOUSSE_UNKNOWN_NAME);
+    assert_error_mentions(r.opt, "p7");
+    assert_int_equal(mousse_rebind(r.opt, NULL, w, g), MOUSSE_INVALID_ARGUMENT);
+    assert_int_equal(mousse_rebind(r.opt, "p0", NULL, g), MOUSSE_INVALID_ARGUMENT);
+    assert_error_mentions(r.opt, "p0");
+    assert_int_equal(mousse_rebind(r.opt, "p0", r.params[1].value, g), MOUSSE_INVALID_ARGUMENT);
+    assert_error_mentions(r.opt, "p1"); /* whose weights they are */
+    assert_int_equal(mousse_rebind(NULL, "p0", w, g), MOUSSE_INVALID_ARGUMENT);
+    if (phase == 0) rig_prepare(&r);
+  }
+  rig_prepare(&control);
+  rig_step(&r, 1);
+  rig_step(&control, 1);
+  assert_same_weights(&r, &control);
+  rig_stop(&control);
+  rig_stop(&r);
+}
+
+static void test_names_in_order(void **state)
+{
+  (void)state;
+  rig r;
+  start(&r);
+  for (int phase = 0; phase < 2; phase++) {
+    assert_string_equal(mousse_param_name(r.opt, 0), "p0");
+    assert_string_equal(mousse_param_name(r.opt, 1), "p1");
+    assert_null(mousse_param_name(r.opt, 2));
+    assert_null(mousse_param_name(r.opt, SIZE_MAX));
+    if (phase == 0) rig_prepare(&r);
+  }
+  assert_null(mousse_param_name(NULL, 0));
+  rig_stop(&r);
+}
+
+/* The caller's string may be gone after mousse_add_param. */
+static void test_names_are_copied(void **state)
+{
+  (void)state;
+  rig r;
+  char name[] = "moving";
+  float w[4] = {0}, g[4] = {0};
+  rig_start(&r, NULL);
+  int group = 0;
+  assert_int_equal(mousse_add_group(r.opt, "adamw", &group), MOUSSE_OK);
+  assert_int_equal(mousse_add_param(r.opt, group, name, 2, 2, w, g), MOUSSE_OK);
+  memset(name, 'x', sizeof name - 1);
+  assert_string_equal(mousse_param_name(r.opt, 0), "moving");
+  rig_stop(&r);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_moving_changes_nothing),
+      cmocka_unit_test(test_two_parameters_may_swap_gradients),
+      cmocka_unit_test(test_bad_rebinds),
+      cmocka_unit_test(test_names_in_order),
+      cmocka_unit_test(test_names_are_copied),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,242 @@
+/* test_scales.c - gradients of every size and rank leave finite weights, and where float32 can
+ * hold the numbers, those of the float64 reference.
+ *
+ * Muon and mousse divide by norm + 1e-7 and trace + eps, so their results do not depend on the
+ * gradient's scale once it is large, and approach plain decay when it is far below 1e-7.
+ */
+#include "property/harness.h"
+#include "reference/dense.h"
+#include "reference/reference.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 12, COLS = 17, COUNT = ROWS * COLS };
+
+static const double scales[] = {1e-38, 1e-30, 1e-23, 1e-15, 1e-8, 1e-4, 1,
+                                1e4,   1e8,   1e15,  1e19,  1e23, 1e30, 1e37};
+enum { SCALES = sizeof scales / sizeof *scales };
+
+static void scaled_gradient(float *grad, size_t rank, double scale, uint64_t step)
+{
+  if (rank >= ROWS)
+    fill_normal(grad, COUNT, 1, 50 + step, 0);
+  else
+    fill_low_rank(grad, ROWS, COLS, rank, 50 + step);
+  for (size_t i = 0; i < COUNT; i++) grad[i] = (float)((double)grad[i] * scale);
+}
+
+static void test_every_algorithm_stays_finite(void **state)
+{
+  (void)state;
+  static const size_t ranks[] = {0, 1, 2, ROWS};
+  const char *name;
+  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++) {
+    /* sgd moves by the gradient itself: a huge gradient needs a tiny rate to stay finite */
+    const char *options = strcmp(name, "sgd") == 0 ? "lr=1e-30" : "";
+    for (size_t s = 0; s < SCALES; s++)
+      for (size_t k = 0; k < 4; k++) {
+        rig r;
+        rig_single(&r, NULL, name, ROWS, COLS, options);
+        for (uint64_t t = 1; t <= 12; t++) {
+          scaled_gradient(r.params[0].grad, ranks[k], scales[s], t);
+          if (mousse_step(r.opt) != MOUSSE_OK)
+            fail_msg("%s scale %g rank %zu: %s", name, scales[s], ranks[k],
+                     mousse_error(r.opt));
+          if (!rig_weights_finite(&r))
+            fail_msg("%s scale %g rank %zu step %d: not finite", name, scales[s], ranks[k],
+                     (int)t);
+        }
+        rig_stop(&r);
+      }
+  }
+}
+
+/* At the very top the momentum itself leaves float32: refused or finite, never Inf. */
+static void test_constant_gradients_of_1e38(void **state)
+{
+  (void)state;
+  const char *name;
+  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++) {
+    rig r;
+    rig_single(&r, NULL, name, ROWS, COLS, strcmp(name, "sgd") == 0 ? "lr=1e-38" : "");
+    for (size_t i = 0; i < COUNT; i++) r.params[0].grad[i] = i % 3 ? 1e38f : -3e38f;
+    for (int t = 0; t < 30; t++) {
+      float *before = rig_weights(&r);
+      const mousse_status s = mousse_step(r.opt);
+      if (s != MOUSSE_OK) assert_int_equal(s, MOUSSE_NOT_FINITE);
+      if (s != MOUSSE_OK) assert_true(rig_weights_are(&r, before));
+      if (!rig_weights_finite(&r)) fail_msg("%s step %d: not finite", name, t);
+      free(before);
+    }
+    rig_stop(&r);
+  }
+}
+
+/* A library optimizer and its reference, side by side. */
+typedef struct pair {
+  rig r;
+  ref_optimizer *reference;
+  double *start, *w, *g;
+} pair;
+
+static void pair_start(pair *p, const char *algorithm, size_t rows, size_t cols,
+                       const char *options)
+{
+  rig_single(&p->r, NULL, algorithm, rows, cols, options);
+  p->reference = ref_create(algorithm, rows, cols, options);
+  p->start = ref_zeros(rows * cols);
+  p->g = ref_zeros(rows * cols);
+  for (size_t i = 0; i < rows * cols; i++) p->start[i] = p->r.params[0].value[i];
+  p->w = ref_copy(p->start, rows * cols);
+}
+
+/* One step of both with the gradient that is in the rig. */
+static void pair_step(pair *p)
+{
+  for (size_t i = 0; i < p->r.params[0].count; i++) p->g[i] = p->r.params[0].grad[i];
+  ref_step(p->reference, p->w, p->g);
+  assert_int_equal(mousse_step(p->r.opt), MOUSSE_OK);
+}
+
+/* |W - W_ref| may be `tolerance` of the way plus the rounding of the weights themselves. */
+static void pair_end(pair *p, double tolerance, const char *what)
+{
+  const size_t count = p->r.params[0].count;
+  const double rounding = (double)p->reference->t * 0x1p-24 * ref_norm(p->start, count);
+  double wrong = 0, way = 0;
+  for (size_t i = 0; i < count; i++) {
+    wrong = hypot(wrong, p->w[i] - (double)p->r.params[0].value[i]);
+    way = hypot(way, p->w[i] - p->start[i]);
+  }
+  ref_free(p->reference);
+  free(p->g);
+  free(p->w);
+  free(p->start);
+  rig_stop(&p->r);
+  if (!(wrong <= tolerance * way + rounding))
+    fail_msg("%s: off by %g on a way of %g", what, wrong, way);
+}
+
+static void check_against_reference(const char *algorithm, const char *options, size_t rank,
+                                    double scale, double tolerance)
+{
+  char what[120];
+  pair p;
+  pair_start(&p, algorithm, ROWS, COLS, options);
+  for (uint64_t t = 1; t <= 12; t++) {
+    scaled_gradient(p.r.params[0].grad, rank, scale, t);
+    pair_step(&p);
+  }
+  snprintf(what, sizeof what, "%s '%s' rank %zu scale %g", algorithm, options, rank, scale);
+  pair_end(&p, tolerance, what);
+}
+
+static void test_matrix_algorithms_follow_the_reference_at_every_scale(void **state)
+{
+  (void)state;
+  for (size_t s = 0; s < SCALES; s++) {
+    check_against_reference("muon", "", ROWS, scales[s], 1e-4);
+    check_against_reference("mousse", "sides=left", ROWS, scales[s], 1e-3);
+    check_against_reference("mousse", "", ROWS, scales[s], 1e-2);
+    check_against_reference("mousse", "trace_norm=0", ROWS, scales[s], 1e-2);
+    check_against_reference("mousse", "graft=0", 2, scales[s], 1e-2);
+    check_against_reference("mousse", "", 1, scales[s], 1e-2);
+    check_against_reference("shampoo", "", ROWS, scales[s], 1e-2);
+  }
+}
+
+/* Equal eigenvalues have arbitrary eigenvectors, but one power: the update is defined. (Not
+ * soap's: Adam depends on the basis.) */
+static void test_repeated_eigenvalues(void **state)
+{
+  (void)state;
+  enum { N = 16 };
+  const char *const algorithms[] = {"mousse", "muon", "shampoo"};
+  for (size_t a = 0; a < 3; a++) {
+    pair p;
+    pair_start(&p, algorithms[a], N, N, "");
+    for (int t = 1; t <= 12; t++) {
+      for (size_t i = 0; i < N * N; i++)
+        p.r.params[0].grad[i] = i % (N + 1) == 0 ? (i < N * N / 2 ? 2.0f : -0.5f) : 0.0f;
+      pair_step(&p);
+    }
+    pair_end(&p, 1e-3, algorithms[a]);
+  }
+}
+
+/* No gradient from the first step on: only weight decay acts. */
+static void test_zero_gradients_only_decay(void **state)
+{
+  (void)state;
+  const char *name;
+  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++) {
+    rig r;
+    double lr = 0, decay = 0;
+    rig_single(&r, NULL, name, ROWS, COLS, "");
+    assert_int_equal(mousse_get(r.opt, 0, "lr", &lr), MOUSSE_OK);
+    assert_int_equal(mousse_get(r.opt, 0, "weight_decay", &decay), MOUSSE_OK);
+    float *start = rig_weights(&r);
+    memset(r.params[0].grad, 0, COUNT * sizeof(float));
+    for (int t = 0; t < 25; t++) assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+    const double steps = strcmp(name, "soap") == 0 ? 24 : 25; /* its first makes the basis */
+    const double keep = pow(1 - lr * decay, steps);
+    for (size_t i = 0; i < COUNT; i++) {
+      const double expected = keep * (double)start[i];
+      assert_true(fabs((double)r.params[0].value[i] - expected) <= 3e-6 * fabs(expected));
+    }
+    free(start);
+    rig_stop(&r);
+  }
+}
+
+/* After the gradient has vanished and come back, the weights still follow the reference. */
+static void test_a_gradient_that_vanishes_and_returns(void **state)
+{
+  (void)state;
+  pair p;
+  pair_start(&p, "mousse", ROWS, COLS, "refresh_every=3");
+  for (uint64_t t = 1; t <= 20; t++) {
+    scaled_gradient(p.r.params[0].grad, t > 4 && t < 12 ? 0 : ROWS, 1, t);
+    pair_step(&p);
+  }
+  pair_end(&p, 1e-2, "mousse with a pause");
+}
+
+/* Multiplying every gradient by a power of two changes nothing but rounding. */
+static void test_large_scales_do_not_matter(void **state)
+{
+  (void)state;
+  const char *const algorithms[] = {"muon", "mousse"};
+  for (size_t a = 0; a < 2; a++) {
+    rig r, scaled;
+    rig_single(&r, NULL, algorithms[a], ROWS, COLS, "");
+    rig_single(&scaled, NULL, algorithms[a], ROWS, COLS, "");
+    for (uint64_t t = 1; t <= 12; t++) {
+      scaled_gradient(r.params[0].grad, ROWS, 0x1p20, t);
+      scaled_gradient(scaled.params[0].grad, ROWS, 0x1p100, t);
+      assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+      assert_int_equal(mousse_step(scaled.opt), MOUSSE_OK);
+    }
+    for (size_t i = 0; i < COUNT; i++)
+      assert_true(fabsf(r.params[0].value[i] - scaled.params[0].value[i]) < 2e-5f);
+    rig_stop(&scaled);
+    rig_stop(&r);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_algorithm_stays_finite),
+      cmocka_unit_test(test_constant_gradients_of_1e38),
+      cmocka_unit_test(test_matrix_algorithms_follow_the_reference_at_every_scale),
+      cmocka_unit_test(test_repeated_eigenvalues),
+      cmocka_unit_test(test_zero_gradients_only_decay),
+      cmocka_unit_test(test_a_gradient_that_vanishes_and_returns),
+      cmocka_unit_test(test_large_scales_do_not_matter),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,56 @@
+/* reference.h - every optimizer again, in double and as plainly as possible.
+ *
+ *     ref_optimizer *r = ref_create("mousse", rows, cols, "lr=0.02 sides=left");
+ *     ref_step(r, weights, gradient);   // both double, rows x cols, row-major
+ *     ref_free(r);
+ *
+ * Written from the published formulas alone, never from the library, so that an error would
+ * have to be made twice to pass the tests. Options are text, "name=value" separated by
+ * blanks, with the names, choices and defaults of the library; unknown names are ignored.
+ */
+#ifndef MOUSSE_TESTS_REFERENCE_H
+#define MOUSSE_TESTS_REFERENCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { REF_PARTS = 6 };
+
+typedef struct ref_optimizer ref_optimizer;
+
+/* One algorithm: sizes of its state arrays (zero at the start), and its step. */
+typedef struct ref_algorithm {
+  const char *name;
+  void (*layout)(const ref_optimizer *r, size_t counts[REF_PARTS]);
+  void (*step)(ref_optimizer *r, double *w, const double *g);
+} ref_algorithm;
+
+struct ref_optimizer {
+  const ref_algorithm *algorithm;
+  const char *options; /* borrowed */
+  size_t rows, cols;
+  uint64_t t; /* 1 in the first step */
+  double *part[REF_PARTS];
+};
+
+ref_optimizer *ref_create(const char *algorithm, size_t rows, size_t cols, const char *options);
+void ref_step(ref_optimizer *r, double *w, const double *g);
+void ref_free(ref_optimizer *r);
+
+/* The value of an option, or `otherwise`. A choice is the index of its name. */
+double ref_number(const ref_optimizer *r, const char *name, double otherwise);
+size_t ref_choice(const ref_optimizer *r, const char *name, const char *const *choices,
+                  size_t otherwise);
+
+/* Shared by muon and mousse: out = NS(x) with the coefficient set of option newton_schulz, and
+ * w <- w*(1 - lr*weight_decay) - lr*shape(rows, cols)*u. */
+void ref_newton_schulz(const ref_optimizer *r, const double *x, double *out);
+void ref_apply_spectral(const ref_optimizer *r, double *w, const double *u);
+
+/* beta^t, and its complement unless option bias_correction is 0, when it is 1. */
+double ref_correction(const ref_optimizer *r, double beta, uint64_t t);
+
+extern const ref_algorithm ref_mousse, ref_muon, ref_soap, ref_shampoo, ref_adamw, ref_lion,
+    ref_sgd;
+
+#endif
