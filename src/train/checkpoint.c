@@ -189,24 +189,28 @@ static mousse_status check_model(const char *path, const gpt_config *wanted, mo_
                  wanted->vocab_size);
 }
 
-mousse_status checkpoint_load(const char *root, uint64_t step,
-                              const checkpoint_content *content, const run_notices *notices,
-                              mo_error *error)
+mousse_status checkpoint_admit(const char *root, uint64_t step, const train_run *run,
+                               const gpt_config *config, uint64_t data_fingerprint,
+                               trainer_state *state, const run_notices *notices,
+                               mo_error *error)
 {
   char folder[4096], path[4096];
-  trainer_state state = {0};
   MO_TRY(checkpoint_path(folder, sizeof folder, root, step, CHECKPOINT_FINAL, error));
   MO_TRY(mo_path_join(path, sizeof path, folder, "config.json", error));
-  MO_TRY(check_model(path, &content->params->config, error));
+  MO_TRY(check_model(path, config, error));
   MO_TRY(mo_path_join(path, sizeof path, folder, "trainer.json", error));
-  MO_TRY(trainer_state_read(&state, content->run, content->data_fingerprint, path, notices,
-                            error));
+  return trainer_state_read(state, run, data_fingerprint, path, notices, error);
+}
+
+mousse_status checkpoint_load(const char *root, uint64_t step, gpt_params *params,
+                              mousse_optimizer *optimizer, mo_error *error)
+{
+  char folder[4096], path[4096];
+  MO_TRY(checkpoint_path(folder, sizeof folder, root, step, CHECKPOINT_FINAL, error));
   MO_TRY(mo_path_join(path, sizeof path, folder, "optimizer.bin", error));
-  MO_TRY(load_optimizer(content->optimizer, path, error));
+  MO_TRY(load_optimizer(optimizer, path, error));
   MO_TRY(mo_path_join(path, sizeof path, folder, "model.safetensors", error));
-  MO_TRY(gpt_load_weights(content->params, path, error));
-  *content->state = state;
-  return MOUSSE_OK;
+  return gpt_load_weights(params, path, error);
 }
 
 void checkpoint_prune(const char *root, uint64_t newest, uint64_t keep_last,

@@ -18,21 +18,27 @@
 
 /* All that makes a run continue exactly, borrowed. */
 typedef struct checkpoint_content {
-  gpt_params *params;
+  const gpt_params *params;
   mousse_optimizer *optimizer;
   const mo_tokenizer *tokenizer; /* NULL: none is kept */
   const train_run *run;
   uint64_t data_fingerprint;
-  trainer_state *state;
+  const trainer_state *state;
 } checkpoint_content;
 
 /* root is the folder of checkpoints. A failed save leaves what was there before. */
 mousse_status checkpoint_save(const char *root, const checkpoint_content *content,
                               mo_error *error);
-/* Of one that was verified. A failed load may have changed the weights, not the state. */
-mousse_status checkpoint_load(const char *root, uint64_t step,
-                              const checkpoint_content *content, const run_notices *notices,
-                              mo_error *error);
+/* Reads the state of a verified checkpoint and compares it with what the run asks for now,
+ * before anything large is made: another model or optimizer is refused, other differences are
+ * said. */
+mousse_status checkpoint_admit(const char *root, uint64_t step, const train_run *run,
+                               const gpt_config *config, uint64_t data_fingerprint,
+                               trainer_state *state, const run_notices *notices,
+                               mo_error *error);
+/* The weights and the optimizer's state; the weights only when both are in order. */
+mousse_status checkpoint_load(const char *root, uint64_t step, gpt_params *params,
+                              mousse_optimizer *optimizer, mo_error *error);
 mousse_status checkpoint_verify(const char *root, uint64_t step, mo_error *error);
 
 /* The newest checkpoint that is in order; what is wrong with newer ones is said. *found is

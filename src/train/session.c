@@ -20,7 +20,7 @@ mousse_status session_model(const train_run *run, const char *checkpoint,
   return run_model(run, &base, vocabulary, config, error);
 }
 
-checkpoint_content session_content(train_session *s)
+checkpoint_content session_content(const train_session *s)
 {
   return (checkpoint_content){
       .params = s->params,
@@ -95,10 +95,13 @@ static mousse_status open_all(train_session *s, const run_notices *notices, mo_e
                          error));
   MO_TRY(session_model(s->run, found ? checkpoint : NULL, notices, &config, error));
   MO_TRY(run_data_open(&s->data, s->run, &config, error));
+  if (found)
+    MO_TRY(checkpoint_admit(s->checkpoints, step, s->run, &config,
+                            run_data_fingerprint(&s->data.train_set), &s->state, notices,
+                            error));
   MO_TRY(open_model(s, &config, notices, error));
   if (!found) return initialise(s, notices, error);
-  const checkpoint_content content = session_content(s);
-  return checkpoint_load(s->checkpoints, step, &content, notices, error);
+  return checkpoint_load(s->checkpoints, step, s->params, s->groups.optimizer, error);
 }
 
 mousse_status session_open(train_session *s, const train_run *run, const run_notices *notices,

@@ -28,7 +28,7 @@ mousse_status session_open(train_session *session, const train_run *run,
 void session_close(train_session *session); /* accepts a zeroed or closed one */
 
 /* What a checkpoint of the session holds. */
-checkpoint_content session_content(train_session *session);
+checkpoint_content session_content(const train_session *session);
 
 /* The model of a run, from what it names; checkpoint NULL or where it continues. */
 mousse_status session_model(const train_run *run, const char *checkpoint,
