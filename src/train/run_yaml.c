@@ -138,7 +138,7 @@ static mousse_status write_line(mo_writer *file, const char *key, const char *te
   char line[4 * MO_SETTING_PATH + LONGEST_KEY + 8];
   size_t used = (size_t)snprintf(line, sizeof line, "%s: %s", key, quoted ? "\"" : "");
   for (const char *c = text; *c != '\0'; c++) {
-    if (!quoted || ((unsigned char)*c >= ' ' && *c != '"' && *c != '\\'))
+    if (!quoted || ((unsigned char)*c >= ' ' && *c != '"' && *c != '\\' && *c != 127))
       line[used++] = *c;
     else
       used += (size_t)sprintf(line + used, "\\x%02x", (unsigned char)*c);
