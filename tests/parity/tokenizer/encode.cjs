@@ -1,6 +1,7 @@
 // Encodes a file with other implementations of GPT-2's tokenizer and writes uint16 ids.
 //
 // usage: node encode.cjs tiktoken|gpt-3-encoder|stretches INPUT OUTPUT [--time]
+//        node encode.cjs huggingface INPUT OUTPUT TOKENIZER_JSON
 //
 // "stretches" is the documented rule for bytes that are not UTF-8: stretches of valid UTF-8 are
 // encoded alone (by tiktoken), and a run of other bytes is one piece, merged here the slow,
@@ -9,7 +10,7 @@ const fs = require('fs');
 const path = require('path');
 
 const [, , kind, input, output] = process.argv;
-const encoder = kind === 'gpt-3-encoder' ? null : require('tiktoken').get_encoding('gpt2');
+const encoder = kind === 'tiktoken' || kind === 'stretches' ? require('tiktoken').get_encoding('gpt2') : null;
 const data = fs.readFileSync(input);
 
 function sequenceLength(bytes, at) {
@@ -66,10 +67,17 @@ function encodeStretches(bytes) {
   return ids;
 }
 
+function encodeHuggingface(text) {
+  const { Tokenizer } = require('@huggingface/tokenizers');
+  const tokenizer = new Tokenizer(JSON.parse(fs.readFileSync(process.argv[5], 'utf8')), {});
+  return tokenizer.encode(text, { add_special_tokens: false }).ids;
+}
+
 let ids;
 const text = kind === 'stretches' ? null : new TextDecoder('utf-8', { ignoreBOM: true }).decode(data);
 const started = process.hrtime.bigint();
 if (kind === 'gpt-3-encoder') ids = require('gpt-3-encoder').encode(text);
+else if (kind === 'huggingface') ids = encodeHuggingface(text);
 else if (kind === 'stretches') ids = encodeStretches(data);
 else ids = encoder.encode_ordinary(text);
 const seconds = Number(process.hrtime.bigint() - started) / 1e9;

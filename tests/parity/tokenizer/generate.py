@@ -81,11 +81,12 @@ def main():
         file.write("".join(parts).encode())
     with open(os.path.join(out, "plain.txt"), "wb") as file:
         plain = "".join(draw.choice(texts)[:3000] for _ in range(100))
+        plain = plain.replace("<|endoftext|>", "")  # which Hugging Face's library finds in text
         file.write(plain.translate(dict.fromkeys(DISPUTED)).encode())
     with open(os.path.join(out, "disputed.txt"), "wb") as file:
         file.write("".join(draw.choice("\u0085\ufeff a\n.") for _ in range(5000)).encode())
     with open(os.path.join(out, "invalid.bin"), "wb") as file:
-        for _ in range(3000):
+        for _ in range(1000):
             file.write(bytes(draw.randrange(256) for _ in range(draw.randrange(12))))
             file.write(made_text(draw, points).encode()[draw.randrange(3) : 200])
 
