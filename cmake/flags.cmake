@@ -6,7 +6,9 @@ target_compile_options(mousse_flags INTERFACE
   $<$<BOOL:${MOUSSE_WERROR}>:-Werror>
   # Fused multiply-add where the machine has it. Never -ffast-math: it deletes NaN checks and
   # turns denormals off for the whole host process.
-  -ffp-contract=fast -fno-math-errno)
+  # The two others change no result: they only give up errno and the processor's exception flags,
+  # without which loops with a comparison do not vectorise.
+  -ffp-contract=fast -fno-math-errno -fno-trapping-math)
 target_compile_definitions(mousse_flags INTERFACE _GNU_SOURCE)
 
 # -O2 vectorises only what is free; the kernels want -O3.
