@@ -13,3 +13,25 @@ function(mousse_test NAME)
   endif()
   set_tests_properties(${NAME} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}")
 endfunction()
+
+# mousse_fuzz(NAME source... [LIBRARIES target...] [CORPUS folder]) adds a fuzz target whose source
+# defines LLVMFuzzerTestOneInput. Built by clang with -DMOUSSE_FUZZER=ON it is a libFuzzer program
+# for long runs; otherwise tests/fuzz/driver.c runs it on the corpus and on inputs mutated from it
+# with a fixed seed, as a quick test.
+option(MOUSSE_FUZZER "Build the fuzz targets with libFuzzer (clang)" OFF)
+
+function(mousse_fuzz NAME)
+  cmake_parse_arguments(FUZZ "" "CORPUS" "LIBRARIES" ${ARGN})
+  add_executable(fuzz_${NAME} ${FUZZ_UNPARSED_ARGUMENTS})
+  target_link_libraries(fuzz_${NAME} PRIVATE ${FUZZ_LIBRARIES} mousse_internal)
+  if(MOUSSE_FUZZER)
+    target_compile_options(fuzz_${NAME} PRIVATE -fsanitize=fuzzer)
+    target_link_options(fuzz_${NAME} PRIVATE -fsanitize=fuzzer)
+    set(arguments -runs=200000 -seed=1)
+  else()
+    target_sources(fuzz_${NAME} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/driver.c)
+    set(arguments 200000)
+  endif()
+  add_test(NAME fuzz_${NAME} COMMAND fuzz_${NAME} ${arguments} ${FUZZ_CORPUS})
+  set_tests_properties(fuzz_${NAME} PROPERTIES TIMEOUT 300 LABELS "fast;fuzz")
+endfunction()
