@@ -4,6 +4,7 @@ add_library(mousse_flags INTERFACE)
 target_compile_options(mousse_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
   $<$<BOOL:${MOUSSE_WERROR}>:-Werror>
+  $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed> # a loop that it cannot vectorise is no mistake
   # Fused multiply-add where the machine has it. Never -ffast-math: it deletes NaN checks and
   # turns denormals off for the whole host process.
   # The two others change no result: they only give up errno and the processor's exception flags,

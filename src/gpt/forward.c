@@ -79,14 +79,15 @@ static size_t attention_blocks(const gpt_step *s)
   return (s->T + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK;
 }
 
-/* Item: one block of queries of one head; the last blocks, which see most keys, come first. */
+/* Item: one block of queries of one head. The blocks of a head follow each other, while its
+ * keys and values are in the cache; the last block, which sees most keys, comes first. */
 static void attention_item(void *context, size_t item, int thread)
 {
   const layer_context *c = context;
   const gpt_step *s = c->step;
   const gpt_kept *k = &s->pass->kept[c->layer];
-  const size_t heads = s->batch->batch * s->H, C = s->C;
-  const size_t head = item % heads, block = attention_blocks(s) - 1 - item / heads;
+  const size_t C = s->C, blocks = attention_blocks(s);
+  const size_t head = item / blocks, block = blocks - 1 - item % blocks;
   const size_t first = block * ATTENTION_BLOCK, left = s->T - first;
   const size_t start = head / s->H * s->T, column = head % s->H * s->head_size;
   const float *q = k->qkv + start * 3 * C + column;

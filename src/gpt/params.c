@@ -75,13 +75,13 @@ static void describe_tensors(gpt_params *params)
 gpt_layer gpt_params_layer(const gpt_params *params, size_t layer)
 {
   const gpt_tensor *next = params->tensors + 1 + layer * LAYER_TENSORS;
-  return (gpt_layer){
+  gpt_layer tensors;
 #define GPT_TENSOR(...)
-#define GPT_LAYER_TENSOR(field, ...) .field = next++,
+#define GPT_LAYER_TENSOR(field, ...) tensors.field = next++;
 #include "gpt/params.def"
 #undef GPT_TENSOR
 #undef GPT_LAYER_TENSOR
-  };
+  return tensors;
 }
 
 const gpt_tensor *gpt_params_wte(const gpt_params *params)
