@@ -15,6 +15,11 @@ target_compile_definitions(mousse_flags INTERFACE _GNU_SOURCE)
 # -O2 vectorises only what is free; the kernels want -O3.
 string(REPLACE "-O2" "-O3" CMAKE_C_FLAGS_RELWITHDEBINFO "${CMAKE_C_FLAGS_RELWITHDEBINFO}")
 
+if(MOUSSE_FUZZER) # every file tells libFuzzer which branches an input takes
+  target_compile_options(mousse_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(mousse_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 if(MOUSSE_SANITIZE)
   target_compile_options(mousse_flags INTERFACE
     -fsanitize=${MOUSSE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -18,11 +18,9 @@ function(mousse_test NAME)
 endfunction()
 
 # mousse_fuzz(NAME source... [LIBRARIES target...] [CORPUS folder]) adds a fuzz target whose source
-# defines LLVMFuzzerTestOneInput. Built by clang with -DMOUSSE_FUZZER=ON it is a libFuzzer program
-# for long runs; otherwise tests/fuzz/driver.c runs it on the corpus and on inputs mutated from it
+# defines LLVMFuzzerTestOneInput. In the `fuzz` preset it is a libFuzzer program for
+# long runs; otherwise tests/fuzz/driver.c runs it on the corpus and on inputs mutated from it
 # with a fixed seed, as a quick test.
-option(MOUSSE_FUZZER "Build the fuzz targets with libFuzzer (clang)" OFF)
-
 function(mousse_fuzz NAME)
   cmake_parse_arguments(FUZZ "" "CORPUS" "LIBRARIES" ${ARGN})
   add_executable(fuzz_${NAME} ${FUZZ_UNPARSED_ARGUMENTS})
@@ -30,7 +28,9 @@ function(mousse_fuzz NAME)
   if(MOUSSE_FUZZER)
     target_compile_options(fuzz_${NAME} PRIVATE -fsanitize=fuzzer)
     target_link_options(fuzz_${NAME} PRIVATE -fsanitize=fuzzer)
-    set(arguments -runs=200000 -seed=1)
+    set(found ${CMAKE_CURRENT_BINARY_DIR}/found_${NAME}) # where libFuzzer puts new inputs
+    file(MAKE_DIRECTORY ${found})
+    set(arguments -runs=200000 -seed=1 ${found})
   else()
     target_sources(fuzz_${NAME} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/driver.c)
     set(arguments 200000)
