@@ -16,3 +16,25 @@ function(mousse_test NAME)
   set_tests_properties(${NAME} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}"
     ENVIRONMENT "OMP_WAIT_POLICY=passive;TSAN_OPTIONS=ignore_noninstrumented_modules=1")
 endfunction()
+
+# mousse_fuzz(NAME source... [LIBRARIES target...] [CORPUS folder]) adds a fuzz target whose source
+# defines LLVMFuzzerTestOneInput. In the `fuzz` preset it is a libFuzzer program for
+# long runs; otherwise tests/fuzz/driver.c runs it on the corpus and on inputs mutated from it
+# with a fixed seed, as a quick test.
+function(mousse_fuzz NAME)
+  cmake_parse_arguments(FUZZ "" "CORPUS" "LIBRARIES" ${ARGN})
+  add_executable(fuzz_${NAME} ${FUZZ_UNPARSED_ARGUMENTS})
+  target_link_libraries(fuzz_${NAME} PRIVATE ${FUZZ_LIBRARIES} mousse_internal)
+  if(MOUSSE_FUZZER)
+    target_compile_options(fuzz_${NAME} PRIVATE -fsanitize=fuzzer)
+    target_link_options(fuzz_${NAME} PRIVATE -fsanitize=fuzzer)
+    set(found ${CMAKE_CURRENT_BINARY_DIR}/found_${NAME}) # where libFuzzer puts new inputs
+    file(MAKE_DIRECTORY ${found})
+    set(arguments -runs=200000 -seed=1 ${found})
+  else()
+    target_sources(fuzz_${NAME} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/driver.c)
+    set(arguments 200000)
+  endif()
+  add_test(NAME fuzz_${NAME} COMMAND fuzz_${NAME} ${arguments} ${FUZZ_CORPUS})
+  set_tests_properties(fuzz_${NAME} PROPERTIES TIMEOUT 300 LABELS "fast;fuzz")
+endfunction()
