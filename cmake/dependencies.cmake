@@ -20,6 +20,13 @@ endif()
 
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED) # header only: no library to link
 
+# What only the program needs.
 if(MOUSSE_TOOLS)
+  pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
   pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+  pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+  pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+  pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
+  pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
+  find_package(BZip2 REQUIRED)
 endif()

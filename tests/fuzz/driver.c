@@ -1,99 +1,114 @@
-/* driver.c - runs a fuzz target without libFuzzer: on every file of a corpus folder, then on
- * inputs mutated from those with a fixed seed.
+/* driver.c - runs a fuzz target without libFuzzer: every seed as it is, then mutations of the
+ * seeds, the same ones every time.
  *
- *     fuzz_NAME RUNS FOLDER
+ * usage: fuzz_NAME RUNS SEED_FOLDER      finds nothing: exit 0; a finding ends the process
  */
 #include "base/file.h"
 #include "base/random.h"
+#include "fuzz.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+enum { MOST_SEEDS = 64, LARGEST_SEED = 1 << 20, GROWTH = 64 };
 
-enum { MOST_FILES = 256, LARGEST_INPUT = 1 << 16 };
-
-typedef struct corpus {
-  char *data[MOST_FILES];
-  size_t size[MOST_FILES], count;
-} corpus;
+typedef struct seed {
+  char *data;
+  size_t size;
+} seed;
 
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
   return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int read_corpus(corpus *files, const char *folder)
+static size_t load_seeds(const char *folder, seed *seeds)
 {
   struct dirent **names = NULL;
-  mo_error error = {{0}};
+  size_t count = 0;
   const int found = scandir(folder, &names, NULL, by_name); /* in the same order everywhere */
   for (int i = 0; i < found; i++) {
     char path[4096];
-    const size_t at = files->count;
-    if (names[i]->d_name[0] != '.' && at < MOST_FILES &&
+    mo_error error;
+    if (names[i]->d_name[0] != '.' && count < MOST_SEEDS &&
         mo_path_join(path, sizeof path, folder, names[i]->d_name, &error) == MOUSSE_OK &&
-        mo_file_read(NULL, path, LARGEST_INPUT, &files->data[at], &files->size[at], &error) ==
-            MOUSSE_OK)
-      files->count++;
+        mo_file_read(NULL, path, LARGEST_SEED, &seeds[count].data, &seeds[count].size,
+                     &error) == MOUSSE_OK)
+      count++;
     free(names[i]);
   }
   free(names);
-  return files->count > 0;
+  return count;
 }
 
-/* One to four changes: a bit flipped, a byte set, a piece cut out or doubled. */
-static size_t mutate(unsigned char *data, size_t size, uint64_t run)
+/* One change: flip a bit, set a byte, cut, drop, double or overwrite a part. */
+static size_t change(uint8_t *data, size_t size, size_t room, uint64_t run, uint64_t *draw)
 {
-  const uint64_t changes = 1 + mo_random_below(1, run, 0, 4);
-  for (uint64_t i = 1; i <= changes && size > 0; i++) {
-    const uint64_t kind = mo_random_below(1, run, 4 * i, 4);
-    const size_t at = (size_t)mo_random_below(1, run, 4 * i + 1, size);
-    const size_t length = (size_t)mo_random_below(1, run, 4 * i + 2, size - at) + 1;
-    const uint64_t value = mo_random_bits(1, run, 4 * i + 3);
-    if (kind == 0) {
-      data[at] ^= (unsigned char)(1u << (value % 8));
-    } else if (kind == 1) {
-      data[at] = (unsigned char)value;
-    } else if (kind == 2) {
-      memmove(data + at, data + at + length, size - at - length);
-      size -= length;
-    } else if (size + length <= 2 * LARGEST_INPUT) {
-      memmove(data + at + length, data + at, size - at);
-      size += length;
-    }
+  static const uint8_t special[] = {0,    1,   0x7f, 0x80, 0xff, '"',
+                                    '\\', '{', '}',  '\n', ' ',  ','};
+#define BELOW(limit) mo_random_below(1, run, (*draw)++, (limit) > 0 ? (limit) : 1)
+  const size_t at = BELOW(size), part = 1 + BELOW(16);
+  const size_t length = at + part <= size ? part : size - at;
+  switch (size > 0 ? BELOW(6) : 6) {
+  case 0:
+    data[at] ^= (uint8_t)(1u << BELOW(8));
+    return size;
+  case 1:
+    data[at] = special[BELOW(sizeof special)];
+    return size;
+  case 2:
+    return at;
+  case 3:
+    memmove(data + at, data + at + length, size - at - length);
+    return size - length;
+  case 4:
+    if (size + length > room) return size;
+    memmove(data + at + length, data + at, size - at);
+    return size + length;
+  case 5:
+    for (size_t i = 0; i < length; i++) data[at + i] = (uint8_t)BELOW(256);
+    return size;
+  default:
+    return size;
   }
-  return size;
+#undef BELOW
 }
 
-/* In a block of exactly its size, so that the sanitizer sees a read past its end. */
-static void run_input(const void *data, size_t size)
+/* A copy of exactly its size, so that the sanitizer sees the first byte read beyond it. */
+static void run_one(const uint8_t *data, size_t size)
 {
-  unsigned char *copy = malloc(size > 0 ? size : 1);
-  if (copy == NULL) exit(1);
-  if (size > 0) memcpy(copy, data, size);
+  uint8_t *copy = mo_allocate(NULL, size);
+  FUZZ_CHECK(copy != NULL);
+  memcpy(copy, data, size);
   LLVMFuzzerTestOneInput(copy, size);
-  free(copy);
+  mo_release(NULL, copy, size);
 }
 
 int main(int argc, char **argv)
 {
-  static corpus files;
-  static unsigned char buffer[2 * LARGEST_INPUT];
-  if (argc != 3 || !read_corpus(&files, argv[2])) {
-    fprintf(stderr, "usage: %s RUNS FOLDER, a folder with files\n", argv[0]);
+  static seed seeds[MOST_SEEDS];
+  const size_t count = argc == 3 ? load_seeds(argv[2], seeds) : 0;
+  const uint64_t runs = argc == 3 ? strtoull(argv[1], NULL, 10) : 0;
+  if (count == 0) {
+    fprintf(stderr, "usage: fuzz_NAME RUNS SEED_FOLDER (with at least one file)\n");
     return 2;
   }
-  for (size_t i = 0; i < files.count; i++) run_input(files.data[i], files.size[i]);
-  const unsigned long runs = strtoul(argv[1], NULL, 10);
+  for (size_t i = 0; i < count; i++) run_one((uint8_t *)seeds[i].data, seeds[i].size);
   for (uint64_t run = 0; run < runs; run++) {
-    const size_t chosen = (size_t)mo_random_below(2, 0, run, files.count);
-    memcpy(buffer, files.data[chosen], files.size[chosen]);
-    run_input(buffer, mutate(buffer, files.size[chosen], run));
+    const seed *from = &seeds[run % count];
+    const size_t room = from->size + GROWTH;
+    uint8_t *data = mo_allocate(NULL, room);
+    uint64_t draw = 0;
+    FUZZ_CHECK(data != NULL);
+    memcpy(data, from->data, from->size);
+    size_t size = from->size;
+    for (uint64_t i = 0; i <= run % 4; i++) size = change(data, size, room, run, &draw);
+    run_one(data, size);
+    mo_release(NULL, data, room);
   }
-  for (size_t i = 0; i < files.count; i++) mo_release(NULL, files.data[i], files.size[i] + 1);
-  printf("%lu runs from %zu files\n", runs, files.count);
+  for (size_t i = 0; i < count; i++) mo_release(NULL, seeds[i].data, seeds[i].size + 1);
+  printf("%llu runs over %zu seeds\n", (unsigned long long)runs, count);
   return 0;
 }

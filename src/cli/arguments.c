@@ -1,0 +1,93 @@
+/* arguments.c - a command line into a struct, checked against the command's table. */
+#include "cli/arguments.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Where an option is stored: in the command's own struct or in what all commands share. */
+typedef struct target {
+  const mo_setting *row;
+  void *values;
+} target;
+
+static target find(const cli_command *command, void *values, common_values *common,
+                   const char *name)
+{
+  const mo_setting *row = mo_settings_find(&command->settings, name);
+  if (row != NULL) return (target){row, values};
+  return (target){mo_settings_find(&common_settings, name), common};
+}
+
+/* One option; *used becomes 2 when its value is the next word. */
+static mousse_status take_option(const cli_command *command, char *const *words, size_t left,
+                                 void *values, common_values *common, size_t *used,
+                                 mo_error *error)
+{
+  char name[64];
+  const char *text = words[0] + 2, *equals = strchr(text, '=');
+  const size_t length = equals != NULL ? (size_t)(equals - text) : strlen(text);
+  if (length == 0 || length >= sizeof name)
+    return mo_fail(error, MOUSSE_UNKNOWN_NAME, "there is no option '%.80s'", words[0]);
+  memcpy(name, text, length);
+  name[length] = '\0';
+  *used = 1;
+
+  target found = find(command, values, common, name);
+  if (found.row == NULL && equals == NULL && strncmp(name, "no-", 3) == 0) {
+    found = find(command, values, common, name + 3);
+    if (found.row != NULL && found.row->type == MO_TYPE_SWITCH)
+      return mo_setting_set(found.row, found.values, "false", error);
+    found.row = NULL;
+  }
+  if (found.row == NULL) return mo_settings_unknown(&command->settings, name, error);
+  if (equals != NULL) return mo_setting_set(found.row, found.values, equals + 1, error);
+  if (found.row->type == MO_TYPE_SWITCH)
+    return mo_setting_set(found.row, found.values, "true", error);
+  if (left < 2) {
+    char allowed[256];
+    mo_setting_allowed(found.row, allowed, sizeof allowed);
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "option '%s' needs a value: %s", name,
+                   allowed);
+  }
+  *used = 2;
+  return mo_setting_set(found.row, found.values, words[1], error);
+}
+
+static mousse_status check_count(const cli_command *command, size_t count, mo_error *error)
+{
+  if (count < command->least_arguments)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s needs %s; see 'mousse %s --help'",
+                   command->name, command->arguments, command->name);
+  if (count > command->most_arguments)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "%s takes at most %zu arguments, here are %zu; see 'mousse %s --help'",
+                   command->name, command->most_arguments, count, command->name);
+  return MOUSSE_OK;
+}
+
+mousse_status arguments_parse(const cli_command *command, size_t count, char *const *words,
+                              void *values, common_values *common, const char **arguments,
+                              size_t *argument_count, mo_error *error)
+{
+  bool only_positional = false;
+  *argument_count = 0;
+  MO_TRY(mo_settings_defaults(&command->settings, values, error));
+  MO_TRY(mo_settings_defaults(&common_settings, common, error));
+  for (size_t i = 0, used = 1; i < count; i += used) {
+    used = 1;
+    if (only_positional || strncmp(words[i], "-", 1) != 0 || strcmp(words[i], "-") == 0)
+      arguments[(*argument_count)++] = words[i];
+    else if (strcmp(words[i], "--") == 0)
+      only_positional = true;
+    else if (strcmp(words[i], "-h") == 0)
+      common->help = true;
+    else if (strncmp(words[i], "--", 2) == 0)
+      MO_TRY(take_option(command, words + i, count - i, values, common, &used, error));
+    else
+      return mo_fail(error, MOUSSE_UNKNOWN_NAME,
+                     "there is no option '%.80s'; options start "
+                     "with --",
+                     words[i]);
+  }
+  return common->help ? MOUSSE_OK : check_count(command, *argument_count, error);
+}

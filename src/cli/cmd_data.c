@@ -1,0 +1,198 @@
+/* cmd_data.c - mousse data: what a directory of token shards holds, checked token by token. */
+#include "cli/command.h"
+#include "data/dataset.h"
+#include "data/decode.h"
+#include "data/describe.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { GPT2_END_OF_TEXT = 50256, SHOWN_UNUSED = 8, MOST_IDS = 1 << 20 };
+
+typedef struct values {
+  char tokenizer[MO_SETTING_PATH];
+  int64_t vocabulary, excerpt;
+  bool json;
+} values;
+
+static const mo_setting rows[] = {
+    MO_SETTING_TEXT(values, tokenizer, "", "tokenizer of the shards; by default the one there"),
+    MO_SETTING_INTEGER(values, vocabulary, "0", 0, 2147483647,
+                       "ids must be below this; 0: as the tokenizer says"),
+    MO_SETTING_INTEGER(values, excerpt, "80", 0, 1e6, "tokens to show as text; 0: none"),
+    MO_SETTING_SWITCH(values, json, "false", "print one JSON object"),
+};
+
+/* All that is found out. */
+typedef struct findings {
+  const char *directory;
+  mo_tokenizer tokenizer; /* no tokens: there is none */
+  uint32_t vocabulary;    /* 0: not known */
+  uint32_t end_of_text;
+  bool has_train, has_val;
+  mo_description train, val;
+  bool *seen; /* MOST_IDS */
+  text_buffer excerpt;
+} findings;
+
+static bool has_tokenizer(const char *directory)
+{
+  static const char *const names[] = {"tokenizer.json", "vocab.json", "encoder.json"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char path[MO_SETTING_PATH];
+    if (mo_path_join(path, sizeof path, directory, names[i], NULL) == MOUSSE_OK &&
+        access(path, F_OK) == 0)
+      return true;
+  }
+  return false;
+}
+
+static mousse_status find_vocabulary(findings *f, const values *v, mo_error *error)
+{
+  mo_dataset made;
+  MO_TRY(dataset_open(&made, f->directory, error));
+  if (v->tokenizer[0] != '\0')
+    MO_TRY(tokenizer_open(&f->tokenizer, v->tokenizer, error));
+  else if (has_tokenizer(f->directory))
+    MO_TRY(tokenizer_open(&f->tokenizer, f->directory, error));
+  f->vocabulary = made.vocabulary;
+  f->end_of_text = made.has_manifest ? made.end_of_text : GPT2_END_OF_TEXT;
+  if (f->tokenizer.tokens.count > 0) {
+    f->vocabulary = f->tokenizer.tokens.count;
+    f->end_of_text = f->tokenizer.end_of_text;
+  }
+  if (v->vocabulary > 0) f->vocabulary = (uint32_t)v->vocabulary;
+  return MOUSSE_OK;
+}
+
+static mousse_status take_excerpt(findings *f, const mo_shard_set *set, int64_t tokens,
+                                  mo_error *error)
+{
+  const mo_shard *first = &set->shards[0];
+  const size_t count = first->count < (size_t)tokens ? first->count : (size_t)tokens;
+  if (f->tokenizer.tokens.count == 0 || f->excerpt.size > 0 || count == 0) return MOUSSE_OK;
+  uint32_t *ids = mo_allocate(NULL, count * sizeof *ids);
+  if (ids == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for an excerpt");
+  mousse_status status = shard_read(first, 0, count, ids, error);
+  if (status == MOUSSE_OK) status = decode_ids(&f->tokenizer, ids, count, &f->excerpt, error);
+  mo_release(NULL, ids, count * sizeof *ids);
+  return status;
+}
+
+static mousse_status look_at(findings *f, const values *v, const char *split, bool *exists,
+                             mo_description *part, mo_error *error)
+{
+  mo_shard_set set;
+  *exists = shard_set_exists(f->directory, split);
+  if (!*exists) return MOUSSE_OK;
+  MO_TRY(shard_set_open(&set, f->directory, split, f->vocabulary, error));
+  mousse_status status = describe_set(&set, f->end_of_text, f->seen, MOST_IDS, part, error);
+  if (status == MOUSSE_OK) status = take_excerpt(f, &set, v->excerpt, error);
+  shard_set_close(&set);
+  return status;
+}
+
+static void print_part(const char *name, bool exists, const mo_description *part)
+{
+  if (!exists) {
+    printf("%-12snone\n", name);
+    return;
+  }
+  printf("%-12s%llu tokens, %llu documents, %llu %s, largest id %u\n", name,
+         (unsigned long long)part->tokens, (unsigned long long)part->documents,
+         (unsigned long long)part->shards, part->shards == 1 ? "shard" : "shards",
+         part->largest);
+}
+
+static uint32_t count_unused(const findings *f)
+{
+  uint32_t unused = 0;
+  for (uint32_t id = 0; id < f->vocabulary && id < MOST_IDS; id++) unused += !f->seen[id];
+  return unused;
+}
+
+static void print_unused(const findings *f)
+{
+  const uint32_t unused = count_unused(f);
+  printf("%-12s%u of %u ids", "unused", unused, f->vocabulary);
+  for (uint32_t id = 0, shown = 0; id < f->vocabulary && shown < SHOWN_UNUSED; id++)
+    if (id < MOST_IDS && !f->seen[id]) printf("%s%u", shown++ == 0 ? ": " : ", ", id);
+  printf("%s\n", unused > SHOWN_UNUSED ? ", ..." : "");
+}
+
+static void print_findings(const findings *f)
+{
+  print_part("train", f->has_train, &f->train);
+  print_part("val", f->has_val, &f->val);
+  if (f->vocabulary > 0) {
+    printf("%-12s%u, end of text is %u\n", "vocabulary", f->vocabulary, f->end_of_text);
+    print_unused(f);
+  } else {
+    printf("%-12snot known: there is no tokenizer here; --tokenizer or --vocabulary says it\n",
+           "vocabulary");
+  }
+  if (f->excerpt.size > 0) printf("\n%.*s\n", (int)f->excerpt.size, f->excerpt.data);
+}
+
+static json_t *part_json(bool exists, const mo_description *part)
+{
+  if (!exists) return json_null();
+  return json_pack("{s:I, s:I, s:I, s:I}", "tokens", (json_int_t)part->tokens, "documents",
+                   (json_int_t)part->documents, "shards", (json_int_t)part->shards,
+                   "largest_id", (json_int_t)part->largest);
+}
+
+static void print_json(const findings *f)
+{
+  json_t *excerpt = json_stringn(f->excerpt.data, f->excerpt.size);
+  json_t *root = json_pack(
+      "{s:s, s:o, s:o, s:I, s:I, s:I, s:o}", "directory", f->directory, "train",
+      part_json(f->has_train, &f->train), "val", part_json(f->has_val, &f->val), "vocabulary",
+      (json_int_t)f->vocabulary, "end_of_text", (json_int_t)f->end_of_text, "unused_ids",
+      (json_int_t)count_unused(f), "excerpt", excerpt != NULL ? excerpt : json_null());
+  json_dumpf(root, stdout, JSON_INDENT(2));
+  printf("\n");
+  json_decref(root);
+}
+
+static mousse_status look(findings *f, const values *v, mo_error *error)
+{
+  f->seen = mo_allocate(NULL, MOST_IDS * sizeof *f->seen);
+  if (f->seen == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to note ids");
+  MO_TRY(find_vocabulary(f, v, error));
+  MO_TRY(look_at(f, v, "train", &f->has_train, &f->train, error));
+  MO_TRY(look_at(f, v, "val", &f->has_val, &f->val, error));
+  if (!f->has_train && !f->has_val)
+    return mo_fail(error, MOUSSE_IO, "%s: no *_train_*.bin and no *_val_*.bin in it",
+                   f->directory);
+  return MOUSSE_OK;
+}
+
+static mousse_status run(const cli_invocation *call, mo_error *error)
+{
+  const values *v = call->values;
+  findings f = {.directory = call->arguments[0]};
+  const mousse_status status = look(&f, v, error);
+  if (status == MOUSSE_OK && v->json)
+    print_json(&f);
+  else if (status == MOUSSE_OK)
+    print_findings(&f);
+  mo_release(NULL, f.seen, MOST_IDS * sizeof *f.seen);
+  text_buffer_close(&f.excerpt);
+  tokenizer_close(&f.tokenizer);
+  return status;
+}
+
+const cli_command command_data = {
+    .name = "data",
+    .summary = "Check a directory of token shards and say what is in it",
+    .arguments = "DIRECTORY",
+    .details = "  mousse data data/book\n",
+    .settings = MO_SETTINGS(rows),
+    .values_bytes = sizeof(values),
+    .least_arguments = 1,
+    .most_arguments = 1,
+    .run = run,
+};

@@ -1,0 +1,135 @@
+/* cmd_text.c - mousse text: any input as plain text, or token shards decoded back to it. */
+#include "base/file.h"
+#include "cli/command.h"
+#include "data/corpus.h"
+#include "data/decode.h"
+#include "data/unwrap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct values {
+  char out[MO_SETTING_PATH], tokenizer[MO_SETTING_PATH];
+  char field[128], separator[128];
+  bool unwrap;
+} values;
+
+static const mo_setting rows[] = {
+    MO_SETTING_TEXT(values, out, "", "file to write; by default standard output"),
+    MO_SETTING_TEXT(values, tokenizer, "",
+                    "of token shards (.bin); by default the one in their directory"),
+    MO_SETTING_TEXT(values, field, "text", "field of JSON lines that holds the text"),
+    MO_SETTING_TEXT(values, separator, "<|endoftext|>",
+                    "line between documents, in text files and in the output; empty for none"),
+    MO_SETTING_SWITCH(values, unwrap, "false",
+                      "join hard-wrapped lines to paragraphs, one empty line between them"),
+};
+
+/* Where text goes: a file that appears when it is complete, or standard output. */
+typedef struct output {
+  const values *values;
+  bool to_file, started;
+  mo_writer file;
+  mo_unwrap unwrap;
+  text_buffer text;
+} output;
+
+static mousse_status put(output *out, const char *text, size_t length, mo_error *error)
+{
+  if (out->to_file) return mo_writer_write(&out->file, text, length, error);
+  if (fwrite(text, 1, length, stdout) == length) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_IO, "cannot write to standard output");
+}
+
+static mousse_status put_unwrapped(output *out, bool fits, mo_error *error)
+{
+  if (!fits) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a paragraph");
+  MO_TRY(put(out, out->text.data, out->text.size, error));
+  out->text.size = 0;
+  return MOUSSE_OK;
+}
+
+static mousse_status put_separator(output *out, mo_error *error)
+{
+  const char *separator = out->values->separator;
+  if (separator[0] == '\0') return MOUSSE_OK;
+  MO_TRY(put(out, separator, strlen(separator), error));
+  return put(out, "\n", 1, error);
+}
+
+/* A part of a document, for inputs and for decoded shards alike. */
+static mousse_status put_part(void *user, const char *text, size_t length, bool starts_document,
+                              mo_error *error)
+{
+  output *out = user;
+  if (starts_document && out->started) {
+    if (out->values->unwrap)
+      MO_TRY(put_unwrapped(out, unwrap_finish(&out->unwrap, &out->text), error));
+    MO_TRY(put_separator(out, error));
+  }
+  out->started = true;
+  if (!out->values->unwrap) return put(out, text, length, error);
+  return put_unwrapped(out, unwrap_add(&out->unwrap, text, length, &out->text), error);
+}
+
+static mousse_status put_inputs(const cli_invocation *call, output *out, mo_error *error)
+{
+  mo_corpus *text = NULL;
+  corpus_piece piece;
+  const corpus_options read = {.field = out->values->field,
+                               .separator = out->values->separator};
+  MO_TRY(corpus_open(&text, call->arguments, call->argument_count, &read, error));
+  mousse_status status = corpus_next(text, &piece, error);
+  while (status == MOUSSE_OK && piece.length > 0) {
+    status = put_part(out, piece.text, piece.length, piece.starts_document, error);
+    if (status == MOUSSE_OK) status = corpus_next(text, &piece, error);
+  }
+  corpus_close(text);
+  return status;
+}
+
+static bool is_shard(const char *path)
+{
+  const size_t length = strlen(path);
+  return length > 4 && strcmp(path + length - 4, ".bin") == 0;
+}
+
+static mousse_status put_everything(const cli_invocation *call, output *out, mo_error *error)
+{
+  if (!is_shard(call->arguments[0]))
+    MO_TRY(put_inputs(call, out, error));
+  else
+    for (size_t i = 0; i < call->argument_count; i++)
+      MO_TRY(decode_shard(call->arguments[i], out->values->tokenizer, put_part, out, error));
+  if (!out->values->unwrap) return MOUSSE_OK;
+  return put_unwrapped(out, unwrap_finish(&out->unwrap, &out->text), error);
+}
+
+static mousse_status run(const cli_invocation *call, mo_error *error)
+{
+  const values *v = call->values;
+  output out = {.values = v, .to_file = v->out[0] != '\0'};
+  if (out.to_file) MO_TRY(mo_writer_open(&out.file, v->out, error));
+  const mousse_status status = put_everything(call, &out, error);
+  unwrap_close(&out.unwrap);
+  text_buffer_close(&out.text);
+  if (!out.to_file) return status;
+  if (status == MOUSSE_OK) return mo_writer_commit(&out.file, error);
+  mo_writer_abandon(&out.file);
+  return status;
+}
+
+const cli_command command_text = {
+    .name = "text",
+    .summary = "Show inputs, or token shards, as plain text",
+    .arguments = "INPUT...",
+    .details =
+        "INPUT is as for 'mousse tokenize', or token shards (.bin), which are decoded.\n\n"
+        "  mousse text data/book/text_val_000000.bin\n"
+        "  mousse text Rdata.rdx:emma --unwrap --out emma.txt\n",
+    .settings = MO_SETTINGS(rows),
+    .values_bytes = sizeof(values),
+    .least_arguments = 1,
+    .most_arguments = ANY_NUMBER_OF_ARGUMENTS,
+    .run = run,
+};

@@ -1,0 +1,111 @@
+/* cmd_tokenize.c - mousse tokenize: text to a directory of token shards. */
+#include "base/parallel.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "data/dataset.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct values {
+  char tokenizer[MO_SETTING_PATH], out[MO_SETTING_PATH], name[128];
+  double val_fraction;
+  int64_t shard_tokens, threads;
+  char field[128], separator[128];
+} values;
+
+static const mo_setting rows[] = {
+    MO_SETTING_TEXT(values, tokenizer, "bytes",
+                    "directory or file of a tokenizer; or bytes; or train:SIZE to learn one of "
+                    "SIZE tokens from the inputs"),
+    MO_SETTING_TEXT(values, out, "", "directory to make (needed)"),
+    MO_SETTING_TEXT(values, name, "text", "first part of the shards' names"),
+    MO_SETTING_NUMBER(values, val_fraction, "0.01", 0, 0.9, "share of the text for validation"),
+    MO_SETTING_INTEGER(values, shard_tokens, "100M", 1, 2147483647, "tokens in a shard"),
+    MO_SETTING_TEXT(values, field, "text", "field of JSON lines that holds the text"),
+    MO_SETTING_TEXT(values, separator, "<|endoftext|>",
+                    "a line of text files that separates documents; empty for none"),
+    MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "0: as many as the machine has"),
+};
+
+typedef struct display {
+  cli_progress bar;
+  const char *stage;
+  bool quiet;
+  uint64_t done;
+} display;
+
+static void show(void *user, const char *stage, uint64_t done, uint64_t total)
+{
+  display *d = user;
+  if (d->stage == NULL || strcmp(d->stage, stage) != 0) {
+    if (d->stage != NULL) progress_end(&d->bar, (double)d->done);
+    d->bar = progress_start(stage, "MB", 1e6, (double)total, d->quiet);
+    d->stage = stage;
+  }
+  d->done = done;
+  progress_update(&d->bar, (double)done);
+}
+
+static void print_part(const char *name, const dataset_part *part)
+{
+  printf("%-6s %llu tokens in %llu documents, %llu %s\n", name,
+         (unsigned long long)part->tokens, (unsigned long long)part->documents,
+         (unsigned long long)part->shards, part->shards == 1 ? "shard" : "shards");
+}
+
+static mousse_status run(const cli_invocation *call, mo_error *error)
+{
+  const values *v = call->values;
+  display d = {.quiet = call->quiet};
+  mo_dataset made = {0};
+  bool existed = false;
+  if (v->out[0] == '\0')
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "tokenize needs --out DIRECTORY");
+  if (strpbrk(v->name, "/*?[") != NULL || v->name[0] == '.' || v->name[0] == '\0')
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "option 'name': '%s' cannot be part of a file name", v->name);
+  const dataset_options options = {
+      .inputs = call->arguments,
+      .input_count = call->argument_count,
+      .tokenizer = v->tokenizer,
+      .out = v->out,
+      .name = v->name,
+      .val_fraction = v->val_fraction,
+      .shard_tokens = (uint64_t)v->shard_tokens,
+      .field = v->field,
+      .separator = v->separator,
+      .threads = v->threads > 0 ? (int)v->threads : mo_threads_available(),
+      .progress = show,
+      .user = &d,
+  };
+  MO_TRY(dataset_build(&options, &made, &existed, error));
+  if (d.stage != NULL) progress_end(&d.bar, (double)d.done);
+  if (call->quiet) return MOUSSE_OK;
+  if (existed) printf("%s: complete already, from the same inputs and options\n", v->out);
+  printf("%s: vocabulary %u, %llu bytes of text\n", v->out, made.vocabulary,
+         (unsigned long long)made.text_bytes);
+  print_part("train", &made.train);
+  print_part("val", &made.val);
+  if (made.val.tokens == 0 && v->val_fraction > 0)
+    printf("The text is too short for a validation part; a larger --val-fraction makes one.\n");
+  return MOUSSE_OK;
+}
+
+const cli_command command_tokenize = {
+    .name = "tokenize",
+    .summary = "Turn text into token shards",
+    .arguments = "INPUT...",
+    .details = "INPUT: text files, directories of them, JSON lines (.jsonl), each also "
+               "compressed with\n"
+               "gzip or zstd; R data (.rdx). The directory is complete or absent: a run that "
+               "was killed\n"
+               "is simply started again, and one that is complete is not made twice.\n\n"
+               "  mousse tokenize book.txt --tokenizer train:4096 --out data/book\n"
+               "  mousse tokenize articles/*.jsonl.gz --tokenizer gpt2/ --out data/articles\n",
+    .settings = MO_SETTINGS(rows),
+    .values_bytes = sizeof(values),
+    .least_arguments = 1,
+    .most_arguments = ANY_NUMBER_OF_ARGUMENTS,
+    .run = run,
+};

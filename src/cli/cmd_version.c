@@ -1,0 +1,33 @@
+/* cmd_version.c - mousse version: what was built, and what it runs on. */
+#include "base/parallel.h"
+#include "cli/command.h"
+#include "linalg/blas.h"
+
+#include <stdio.h>
+
+static const char *instruction_set(void)
+{
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return "AVX-512";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "AVX2, FMA";
+#endif
+  return "baseline";
+}
+
+static mousse_status run(const cli_invocation *call, mo_error *error)
+{
+  (void)call;
+  (void)error;
+  printf("mousse %s\ncompiler: %s\nBLAS: %s\nthreads: %d\ninstruction set: %s\n",
+         MOUSSE_VERSION_TEXT, __VERSION__, mo_blas_description(), mo_threads_available(),
+         instruction_set());
+  return MOUSSE_OK;
+}
+
+const cli_command command_version = {
+    .name = "version",
+    .summary = "Show version, compiler, BLAS, threads and instruction set",
+    .arguments = "",
+    .details = "",
+    .run = run,
+};

@@ -1,0 +1,44 @@
+/* command.h - what a command of the program is.
+ *
+ * One file cmd_NAME.c defines one command; commands.def lists them. From the table below come
+ * parsing, checking, `mousse NAME --help` and the manual page.
+ */
+#ifndef MOUSSE_CLI_COMMAND_H
+#define MOUSSE_CLI_COMMAND_H
+
+#include "base/settings.h"
+
+/* Options that every command has. */
+typedef struct common_values {
+  bool help, quiet;
+} common_values;
+
+extern const mo_settings common_settings;
+
+/* A parsed command line. */
+typedef struct cli_invocation {
+  const void *values;           /* the command's own struct, filled */
+  const char *const *arguments; /* positional, borrowed from argv */
+  size_t argument_count;
+  bool quiet; /* no progress, no notices */
+} cli_invocation;
+
+enum { ANY_NUMBER_OF_ARGUMENTS = 1 << 20 };
+
+typedef struct cli_command {
+  const char *name, *summary;
+  const char *arguments; /* how positional arguments are shown: "INPUT..."; "" for none */
+  const char *details;   /* paragraphs and examples under the options in --help */
+  mo_settings settings;
+  size_t values_bytes;
+  size_t least_arguments, most_arguments;
+  mousse_status (*run)(const cli_invocation *call, mo_error *error);
+} cli_command;
+
+/* commands.c: the commands of commands.def, in that order. */
+size_t command_count(void);
+const cli_command *command_at(size_t index);
+const cli_command *command_find(const char *name); /* NULL: no such name */
+mousse_status command_unknown(const char *name, mo_error *error);
+
+#endif

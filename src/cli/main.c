@@ -1,0 +1,75 @@
+/* main.c - the program mousse: finds the command, parses its options, runs it, and turns a
+ * status into a message and an exit code. Only src/cli prints, and only this file exits. */
+#include "base/memory.h"
+#include "cli/arguments.h"
+#include "cli/help.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static int exit_code(mousse_status status)
+{
+  switch (status) {
+  case MOUSSE_OK:
+    return EXIT_DONE;
+  case MOUSSE_INVALID_ARGUMENT:
+  case MOUSSE_UNKNOWN_NAME:
+  case MOUSSE_OUT_OF_RANGE:
+    return EXIT_USAGE;
+  case MOUSSE_BAD_FORMAT:
+    return EXIT_DAMAGED;
+  default:
+    return EXIT_FAILED;
+  }
+}
+
+static mousse_status run(const cli_command *command, size_t count, char *const *words,
+                         mo_error *error)
+{
+  void *values = mo_allocate(NULL, command->values_bytes);
+  const char **arguments = mo_allocate(NULL, count * sizeof *arguments);
+  common_values common = {0};
+  cli_invocation call = {.values = values, .arguments = arguments};
+  mousse_status status = MOUSSE_OK;
+  if (values == NULL || arguments == NULL)
+    status = mo_fail(error, MOUSSE_NO_MEMORY, "no memory to read the command line");
+  else
+    status = arguments_parse(command, count, words, values, &common, arguments,
+                             &call.argument_count, error);
+  call.quiet = common.quiet;
+  if (status == MOUSSE_OK && common.help)
+    help_command(command);
+  else if (status == MOUSSE_OK)
+    status = command->run(&call, error);
+  mo_release(NULL, arguments, count * sizeof *arguments);
+  mo_release(NULL, values, command->values_bytes);
+  return status;
+}
+
+/* Output that could not be written (a full disk behind '>') is a failure, not a success. */
+static mousse_status flush_output(mo_error *error)
+{
+  if (fflush(stdout) == 0 && !ferror(stdout)) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_IO, "cannot write to standard output");
+}
+
+int main(int argc, char **argv)
+{
+  mo_error error = {{0}};
+  mousse_status status = MOUSSE_OK;
+  signal(SIGPIPE, SIG_IGN); /* `mousse data | head` ends with a message, not a signal */
+  const char *name = argc > 1 ? argv[1] : "help";
+  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) name = "help";
+  if (strcmp(name, "--version") == 0) name = "version";
+
+  const cli_command *command = command_find(name);
+  if (command == NULL)
+    status = command_unknown(name, &error);
+  else
+    status =
+        run(command, argc > 2 ? (size_t)argc - 2 : 0, argv + (argc > 2 ? 2 : argc), &error);
+  if (status == MOUSSE_OK) status = flush_output(&error);
+  if (status != MOUSSE_OK) fprintf(stderr, "mousse: %s\n", error.text);
+  return exit_code(status);
+}

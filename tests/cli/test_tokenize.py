@@ -1,0 +1,138 @@
+"""Text to shards and back; what is left after a kill; bad files."""
+import glob
+import gzip
+import json
+import os
+import random
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+from program import MOUSSE, ProgramTest
+
+WORDS = "the of and to in a is that for it as was with be by on not he's I'll 1811 naïve 東京 😀".split()
+
+
+def made_word(draw):
+    syllables = [a + b for a in "bdfklmnprst" for b in "aeiou"]
+    return "".join(draw.choice(syllables) for _ in range(draw.randrange(1, 4)))
+
+
+def prose(size, seed=1):
+    draw = random.Random(seed)
+    parts, length = [], 0
+    while length < size:
+        word = draw.choice(WORDS) if draw.random() < 0.5 else made_word(draw)
+        parts.append(word + draw.choice(["", ".", ",\n", "\n\n", "  "]))
+        length += len(parts[-1].encode()) + 1
+    return " ".join(parts).encode()
+
+
+class Tokenize(ProgramTest):
+    def tokens(self, name):
+        data = self.read(name)
+        magic, version, count = struct.unpack("<3i", data[:12])
+        self.assertEqual((magic, version), (20240520, 1))
+        self.assertEqual(len(data), 1024 + 2 * count)
+        return struct.unpack(f"<{count}H", data[1024:])
+
+    def test_there_and_back(self):
+        text = prose(100000)
+        self.write("a.txt", text)
+        for tokenizer in "bytes", "train:400":
+            out = "out-" + tokenizer[:5]
+            self.output("tokenize", "a.txt", "--tokenizer", tokenizer, "--out", out,
+                        "--val-fraction", "0", "--name", "n")
+            self.assertEqual(self.output("text", f"{out}/n_train_000000.bin"), text)
+            self.assertFalse(os.path.exists(self.path(out + ".partial")))
+            facts = json.loads(self.output("data", out, "--json"))
+            self.assertEqual(facts["train"]["documents"], 1)
+            self.assertIsNone(facts["val"])
+            self.assertTrue(text.decode().startswith(facts["excerpt"]))
+            self.assertEqual(facts["vocabulary"], 256 if tokenizer == "bytes" else 400)
+
+    def test_documents_and_formats(self):
+        self.write("a.txt", b"one\n<|endoftext|>\ntwo\n")
+        self.write("b.jsonl.gz", gzip.compress(b'{"text": "three"}\n{"text": "four"}\n'))
+        self.write("c.txt", b"five")
+        subprocess.run(["zstd", "-q", "--rm", self.path("c.txt")], check=True)
+        self.output("tokenize", "a.txt", "b.jsonl.gz", "c.txt.zst", "--out", "out", "--val-fraction", "0")
+        ids = self.tokens("out/text_train_000000.bin")
+        self.assertEqual(bytes(ids), b"\0one\n\0two\n\0three\0four\0five")
+        self.assertEqual(self.output("text", "out/text_train_000000.bin", "--separator", "#"),
+                         b"one\n#\ntwo\n#\nthree#\nfour#\nfive")
+
+    def test_any_bytes_and_any_threads(self):
+        draw = random.Random(2)
+        data = bytes(draw.randrange(256) for _ in range(50000)) + prose(200000)
+        self.write("a.bin.txt", data)
+        self.write("b.txt", prose(100000, 3))
+        for threads in "1", "2", "3":
+            self.output("tokenize", "a.bin.txt", "--tokenizer", "train:1000", "--separator", "",
+                        "--val-fraction", "0", "--out", "t" + threads, "--threads", threads)
+        first = self.read("t1/text_train_000000.bin")
+        self.assertEqual(first, self.read("t2/text_train_000000.bin"))
+        self.assertEqual(first, self.read("t3/text_train_000000.bin"))
+        self.assertEqual(self.output("text", "t1/text_train_000000.bin"), data)
+
+    def test_validation_and_shard_sizes(self):
+        self.write("a.txt", prose(400000))
+        self.output("tokenize", "a.txt", "--out", "out", "--val-fraction", "0.05",
+                    "--shard-tokens", "100k")
+        manifest = json.loads(self.read("out/manifest.json"))
+        self.assertEqual(manifest["train"]["shards"], 4)
+        self.assertTrue(15000 < manifest["val"]["tokens"] < 25000, manifest)
+        train = sum((self.tokens(f"out/text_train_{i:06d}.bin") for i in range(4)), ())
+        val = self.tokens("out/text_val_000000.bin")
+        self.assertEqual(len(train), manifest["train"]["tokens"])
+        self.assertEqual(train.count(0), manifest["train"]["documents"])
+        self.assertEqual((train[0], val[0], val.count(0)), (0, 0, manifest["val"]["documents"]))
+        self.assertEqual(len(train) + len(val), manifest["text_bytes"] + train.count(0) + val.count(0))
+
+    def test_killed_and_started_again(self):
+        self.write("a.txt", prose(3000000))
+        arguments = ["tokenize", "a.txt", "--tokenizer", "train:2000", "--out", "out", "--quiet"]
+        whole = [*arguments[:-2], "whole", "--quiet"]
+        self.output(*whole)
+        for pause in 0.02, 0.1, 0.2, 0.3, 0.4:
+            process = subprocess.Popen([MOUSSE, *arguments], cwd=self.folder)
+            time.sleep(pause)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            if os.path.exists(self.path("out")):  # complete or absent
+                self.assertTrue(os.path.exists(self.path("out/manifest.json")))
+        self.output(*arguments)
+        for name in sorted(os.listdir(self.path("whole"))):
+            self.assertEqual(self.read("out/" + name), self.read("whole/" + name), name)
+        self.assertEqual(glob.glob(self.path("out.partial*")), [])
+
+    def test_existing_output(self):
+        self.write("a.txt", prose(10000))
+        self.output("tokenize", "a.txt", "--out", "out")
+        self.assertIn(b"complete already", self.output("tokenize", "a.txt", "--out", "out"))
+        self.assertIn("exists, and was not made",
+                      self.failure(1, "tokenize", "a.txt", "--out", "out", "--name", "other"))
+        os.mkdir(self.path("mine"))
+        self.write("mine/file", b"x")
+        self.assertIn("exists", self.failure(1, "tokenize", "a.txt", "--out", "mine"))
+        self.assertEqual(self.read("mine/file"), b"x")
+
+    def test_bad_files(self):
+        self.write("empty.txt", b"")
+        self.assertIn("no text", self.failure(3, "tokenize", "empty.txt", "--out", "out"))
+        self.write("a.txt", b"hello")
+        self.write("t.json", b"{")
+        self.assertIn("t.json: line 1",
+                      self.failure(3, "tokenize", "a.txt", "--tokenizer", "t.json", "--out", "out"))
+        self.assertIn("too small for a vocabulary of 4096",
+                      self.failure(2, "tokenize", "a.txt", "--tokenizer", "train:4096", "--out", "out"))
+        self.assertEqual(glob.glob(self.path("out*")), [])
+        self.write("x_train_000000.bin", struct.pack("<3i", 20240520, 1, 2).ljust(1024, b"\0") + b"\1\0\2\1")
+        self.assertIn("token 1 is 258", self.failure(3, "data", ".", "--vocabulary", "256"))
+        facts = json.loads(self.output("data", ".", "--json"))
+        self.assertEqual(facts["train"]["largest_id"], 258)
+
+
+unittest.main()
