@@ -17,24 +17,25 @@ function(mousse_test NAME)
     ENVIRONMENT "OMP_WAIT_POLICY=passive;TSAN_OPTIONS=ignore_noninstrumented_modules=1")
 endfunction()
 
-# mousse_fuzz(NAME source... [LIBRARIES target...]) builds a fuzz target, a file that defines
-# LLVMFuzzerTestOneInput: with libFuzzer where the compiler is clang (fuzz_NAME -max_total_time=3600
-# FOLDER), otherwise with tests/fuzz/driver.c, which mutates the seeds itself. A short run with a
-# fixed seed over tests/fuzz/seeds/NAME is part of CTest.
+# mousse_fuzz(NAME source... [LIBRARIES target...]) adds a fuzz target, a file that defines
+# LLVMFuzzerTestOneInput. In the `fuzz` preset it is a libFuzzer program for long runs; otherwise
+# tests/fuzz/driver.c runs it on tests/fuzz/seeds/NAME and on inputs mutated from those with a
+# fixed seed, as a quick test.
 function(mousse_fuzz NAME)
   cmake_parse_arguments(FUZZ "" "" "LIBRARIES" ${ARGN})
   set(seeds ${PROJECT_SOURCE_DIR}/tests/fuzz/seeds/${NAME})
   add_executable(fuzz_${NAME} ${FUZZ_UNPARSED_ARGUMENTS})
   target_link_libraries(fuzz_${NAME} PRIVATE ${FUZZ_LIBRARIES} mousse_internal)
-  if(CMAKE_C_COMPILER_ID MATCHES Clang AND NOT MOUSSE_SANITIZE MATCHES thread)
+  if(MOUSSE_FUZZER)
     target_compile_options(fuzz_${NAME} PRIVATE -fsanitize=fuzzer)
     target_link_options(fuzz_${NAME} PRIVATE -fsanitize=fuzzer)
-    set(found ${CMAKE_CURRENT_BINARY_DIR}/corpus_${NAME}) # libFuzzer adds to the first folder
+    set(found ${CMAKE_CURRENT_BINARY_DIR}/found_${NAME}) # where libFuzzer puts new inputs
     file(MAKE_DIRECTORY ${found})
-    add_test(NAME fuzz_${NAME} COMMAND fuzz_${NAME} -seed=1 -runs=5000 ${found} ${seeds})
+    set(arguments -runs=200000 -seed=1 ${found})
   else()
     target_sources(fuzz_${NAME} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/driver.c)
-    add_test(NAME fuzz_${NAME} COMMAND fuzz_${NAME} 5000 ${seeds})
+    set(arguments 10000)
   endif()
-  set_tests_properties(fuzz_${NAME} PROPERTIES TIMEOUT 300 LABELS fast)
+  add_test(NAME fuzz_${NAME} COMMAND fuzz_${NAME} ${arguments} ${seeds})
+  set_tests_properties(fuzz_${NAME} PROPERTIES TIMEOUT 300 LABELS "fast;fuzz")
 endfunction()

@@ -13,11 +13,6 @@
 
 #include <string.h>
 
-typedef struct layer_context {
-  const gpt_step *step;
-  size_t layer;
-} layer_context;
-
 /* d_x of the layer's output -> d_middle, behind the attention, and d_norm of `attended`. */
 static void mlp_rows(const gpt_step *s, size_t layer, gpt_rows rows)
 {
@@ -50,7 +45,7 @@ static void input_rows(const gpt_step *s, size_t layer, gpt_rows rows)
 static void top_tile(void *context, size_t item, int thread)
 {
   (void)thread;
-  const layer_context *c = context;
+  const gpt_layer_step *c = context;
   const gpt_step *s = c->step;
   const gpt_pass *p = s->pass;
   const gpt_rows rows = gpt_tile(s, item);
@@ -64,7 +59,7 @@ static void top_tile(void *context, size_t item, int thread)
 static void lower_tile(void *context, size_t item, int thread)
 {
   (void)thread;
-  const layer_context *c = context;
+  const gpt_layer_step *c = context;
   const gpt_rows rows = gpt_tile(c->step, item);
   input_rows(c->step, c->layer, rows);
   if (c->layer > 0) mlp_rows(c->step, c->layer - 1, rows);
@@ -73,7 +68,7 @@ static void lower_tile(void *context, size_t item, int thread)
 /* Item: one head of one sequence. */
 static void attention_item(void *context, size_t item, int thread)
 {
-  const layer_context *c = context;
+  const gpt_layer_step *c = context;
   const gpt_step *s = c->step;
   const gpt_pass *p = s->pass;
   const gpt_kept *k = &p->kept[c->layer];
@@ -107,7 +102,7 @@ static mo_product weight_gradient(const gpt_step *s, const gpt_tensor *w, const 
                       .c_stride = w->cols};
 }
 
-static void attention_and_weights(layer_context *c)
+static void attention_and_weights(gpt_layer_step *c)
 {
   const gpt_step *s = c->step;
   const gpt_layer w = gpt_params_layer(s->pass->params, c->layer);
@@ -123,7 +118,7 @@ static void attention_and_weights(layer_context *c)
   mo_parallel_jobs(s->pass->shape.threads, jobs, sizeof jobs / sizeof *jobs);
 }
 
-static void rows_and_weights(layer_context *c)
+static void rows_and_weights(gpt_layer_step *c)
 {
   const gpt_step *s = c->step;
   const gpt_layer w = gpt_params_layer(s->pass->params, c->layer);
@@ -138,7 +133,7 @@ enum { EMBEDDING_COLUMNS = 64 };
 static void embedding_columns(void *context, size_t item, int thread)
 {
   (void)thread;
-  const gpt_step *s = ((const layer_context *)context)->step;
+  const gpt_step *s = ((const gpt_layer_step *)context)->step;
   const size_t first = item * EMBEDDING_COLUMNS, end = first + EMBEDDING_COLUMNS;
   embedding_backward(gpt_params_wte(s->pass->params)->gradient, s->pass->gradient.d_x,
                      s->batch->tokens, s->N, s->C, first, end < s->C ? end : s->C);
@@ -147,7 +142,7 @@ static void embedding_columns(void *context, size_t item, int thread)
 void gpt_backward(const gpt_step *s)
 {
   const int threads = s->pass->shape.threads;
-  layer_context c = {s, s->pass->params->config.n_layer - 1};
+  gpt_layer_step c = {s, s->pass->params->config.n_layer - 1};
   mo_parallel(threads, s->tiles, top_tile, &c);
   for (;; c.layer--) {
     attention_and_weights(&c);

@@ -11,11 +11,6 @@
 #include "gpt/layers/layers.h"
 #include "gpt/pass.h"
 
-typedef struct layer_context {
-  const gpt_step *step;
-  size_t layer;
-} layer_context;
-
 static void before_attention(const gpt_step *s, size_t layer, gpt_rows rows)
 {
   const gpt_pass *p = s->pass;
@@ -46,7 +41,7 @@ static void after_attention(const gpt_step *s, size_t layer, gpt_rows rows)
 static void first_tile(void *context, size_t item, int thread)
 {
   (void)thread;
-  const gpt_step *s = ((const layer_context *)context)->step;
+  const gpt_step *s = ((const gpt_layer_step *)context)->step;
   const gpt_rows rows = gpt_tile(s, item);
   embedding_forward(s->pass->x + rows.first * s->C, gpt_params_wte(s->pass->params)->value,
                     s->batch->tokens + rows.first, rows.count, s->C);
@@ -56,7 +51,7 @@ static void first_tile(void *context, size_t item, int thread)
 static void middle_tile(void *context, size_t item, int thread)
 {
   (void)thread;
-  const layer_context *c = context;
+  const gpt_layer_step *c = context;
   const gpt_rows rows = gpt_tile(c->step, item);
   after_attention(c->step, c->layer, rows);
   before_attention(c->step, c->layer + 1, rows);
@@ -65,7 +60,7 @@ static void middle_tile(void *context, size_t item, int thread)
 static void last_tile(void *context, size_t item, int thread)
 {
   (void)thread;
-  const layer_context *c = context;
+  const gpt_layer_step *c = context;
   const gpt_step *s = c->step;
   const gpt_rows rows = gpt_tile(s, item);
   const size_t start = rows.first * s->C;
@@ -79,14 +74,15 @@ static size_t attention_blocks(const gpt_step *s)
   return (s->T + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK;
 }
 
-/* Item: one block of queries of one head; the last blocks, which see most keys, come first. */
+/* Item: one block of queries of one head. The blocks of a head follow each other, while its
+ * keys and values are in the cache; the last block, which sees most keys, comes first. */
 static void attention_item(void *context, size_t item, int thread)
 {
-  const layer_context *c = context;
+  const gpt_layer_step *c = context;
   const gpt_step *s = c->step;
   const gpt_kept *k = &s->pass->kept[c->layer];
-  const size_t heads = s->batch->batch * s->H, C = s->C;
-  const size_t head = item % heads, block = attention_blocks(s) - 1 - item / heads;
+  const size_t C = s->C, blocks = attention_blocks(s);
+  const size_t head = item / blocks, block = blocks - 1 - item % blocks;
   const size_t first = block * ATTENTION_BLOCK, left = s->T - first;
   const size_t start = head / s->H * s->T, column = head % s->H * s->head_size;
   const float *q = k->qkv + start * 3 * C + column;
@@ -101,7 +97,7 @@ void gpt_forward(const gpt_step *s)
   const int threads = s->pass->shape.threads;
   const size_t last = s->pass->params->config.n_layer - 1;
   const size_t blocks = s->batch->batch * s->H * attention_blocks(s);
-  layer_context c = {s, 0};
+  gpt_layer_step c = {s, 0};
   mo_parallel(threads, s->tiles, first_tile, &c);
   for (c.layer = 0; c.layer <= last; c.layer++) {
     mo_parallel(threads, blocks, attention_item, &c);

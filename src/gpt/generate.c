@@ -208,11 +208,7 @@ mousse_status gpt_generator_feed(gpt_generator *g, const uint32_t *tokens, size_
     return mo_fail(error, MOUSSE_OUT_OF_RANGE,
                    "%zu tokens after %zu, but the text may have %zu only", count, g->length,
                    g->capacity);
-  for (size_t i = 0; i < count; i++)
-    if (tokens[i] >= config->vocab_size)
-      return mo_fail(error, MOUSSE_OUT_OF_RANGE,
-                     "token %zu is %u, outside the model's vocabulary of %zu", i, tokens[i],
-                     config->vocab_size);
+  MO_TRY(gpt_check_tokens(g->params, "token", tokens, count, error));
   mo_blas_enter();
   size_t rows = 0;
   for (size_t done = 0; done < count; done += rows) {

@@ -50,7 +50,7 @@ typedef struct gpt_params {
   mo_arena arena;
 } gpt_params;
 
-/* Bytes that gpt_params_create takes; 0 when they do not fit into size_t. */
+/* Bytes that gpt_params_create takes for a configuration that passed its check. */
 size_t gpt_params_bytes(const gpt_config *config, bool gradients);
 /* All values are 0 until gpt_params_initialise or gpt_load_weights. */
 mousse_status gpt_params_create(gpt_params **params, const gpt_config *config, bool gradients,
@@ -69,6 +69,7 @@ typedef struct gpt_shape {
 
 typedef struct gpt_pass gpt_pass;
 
+/* For a configuration that passed its check; 0 when the shape does not suit it. */
 size_t gpt_pass_bytes(const gpt_config *config, const gpt_shape *shape);
 /* Everything that training (or evaluation) allocates: parameters and pass. */
 size_t gpt_plan_bytes(const gpt_config *config, const gpt_shape *shape);

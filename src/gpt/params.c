@@ -75,13 +75,13 @@ static void describe_tensors(gpt_params *params)
 gpt_layer gpt_params_layer(const gpt_params *params, size_t layer)
 {
   const gpt_tensor *next = params->tensors + 1 + layer * LAYER_TENSORS;
-  return (gpt_layer){
+  gpt_layer tensors;
 #define GPT_TENSOR(...)
-#define GPT_LAYER_TENSOR(field, ...) .field = next++,
+#define GPT_LAYER_TENSOR(field, ...) tensors.field = next++;
 #include "gpt/params.def"
 #undef GPT_TENSOR
 #undef GPT_LAYER_TENSOR
-  };
+  return tensors;
 }
 
 const gpt_tensor *gpt_params_wte(const gpt_params *params)
@@ -94,6 +94,18 @@ const gpt_tensor *gpt_params_head(const gpt_params *params)
   return params->tensors + params->tensor_count - 1;
 }
 
+mousse_status gpt_check_tokens(const gpt_params *params, const char *what,
+                               const uint32_t *tokens, size_t count, mo_error *error)
+{
+  const size_t vocabulary = params->config.vocab_size;
+  for (size_t i = 0; i < count; i++)
+    if (tokens[i] >= vocabulary)
+      return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                     "%s %zu is %u, outside the model's vocabulary of %zu", what, i, tokens[i],
+                     vocabulary);
+  return MOUSSE_OK;
+}
+
 static void lay_out(mo_arena *arena, gpt_params *params, bool gradients)
 {
   params->tensor_count = SINGLE_TENSORS + LAYER_TENSORS * params->config.n_layer;
@@ -103,18 +115,12 @@ static void lay_out(mo_arena *arena, gpt_params *params, bool gradients)
   if (gradients) params->gradients = mo_arena_floats(arena, params->value_count);
 }
 
-static size_t arena_bytes(const gpt_config *config, bool gradients)
+size_t gpt_params_bytes(const gpt_config *config, bool gradients)
 {
   gpt_params measured = {.config = *config};
   mo_arena arena = mo_arena_start(NULL);
   lay_out(&arena, &measured, gradients);
-  return arena.overflow ? 0 : arena.used + MO_ALIGNMENT;
-}
-
-size_t gpt_params_bytes(const gpt_config *config, bool gradients)
-{
-  const size_t bytes = arena_bytes(config, gradients);
-  return bytes == 0 ? 0 : bytes + sizeof(gpt_params);
+  return arena.used + MO_ALIGNMENT + sizeof measured;
 }
 
 mousse_status gpt_params_create(gpt_params **out, const gpt_config *config, bool gradients,

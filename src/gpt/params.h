@@ -13,6 +13,10 @@ typedef struct gpt_layer {
 #undef GPT_LAYER_TENSOR
 } gpt_layer;
 
+/* Refuses the first token outside the vocabulary; what is "token" or "target". */
+mousse_status gpt_check_tokens(const gpt_params *params, const char *what,
+                               const uint32_t *tokens, size_t count, mo_error *error);
+
 gpt_layer gpt_params_layer(const gpt_params *params, size_t layer);
 const gpt_tensor *gpt_params_wte(const gpt_params *params);
 const gpt_tensor *gpt_params_head(const gpt_params *params);

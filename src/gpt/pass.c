@@ -7,6 +7,7 @@
 
 /* Logits at most this many at a time (128 MiB), but a tile's worth of rows at least. */
 enum { LARGEST_LOGITS = 32 << 20, LARGEST_TILE = 256, SMALLEST_TILE = 32 };
+enum { LARGEST_BATCH = 1 << 24, MOST_THREADS = 1024 };
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -81,10 +82,30 @@ static gpt_shape resolved(const gpt_shape *shape)
   return result;
 }
 
+static mousse_status check_shape(const gpt_config *config, const gpt_shape *shape,
+                                 mo_error *error)
+{
+  size_t rows = 0;
+  if (shape->sequence < 1 || shape->sequence > config->sequence_len)
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                   "sequences of %zu tokens, expected 1 to the model's sequence_len %zu",
+                   shape->sequence, config->sequence_len);
+  if (shape->batch < 1 || !mo_multiply(shape->batch, shape->sequence, &rows) ||
+      rows > LARGEST_BATCH)
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                   "a batch of %zu sequences of %zu tokens, expected 1 to %d tokens in all",
+                   shape->batch, shape->sequence, LARGEST_BATCH);
+  if (shape->threads > MOST_THREADS)
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE, "%d threads, expected at most %d",
+                   shape->threads, MOST_THREADS);
+  return MOUSSE_OK;
+}
+
 size_t gpt_pass_bytes(const gpt_config *config, const gpt_shape *shape)
 {
   gpt_pass measured = {.shape = resolved(shape)};
   mo_arena arena = mo_arena_start(NULL);
+  if (check_shape(config, &measured.shape, NULL) != MOUSSE_OK) return 0;
   lay_out(&arena, &measured, config);
   return arena.overflow ? 0 : arena.used + MO_ALIGNMENT + sizeof measured;
 }
@@ -97,31 +118,15 @@ size_t gpt_plan_bytes(const gpt_config *config, const gpt_shape *shape)
   return params > 0 && pass > 0 && mo_add(params, pass, &sum) ? sum : 0;
 }
 
-static mousse_status check_shape(const gpt_params *params, const gpt_shape *shape,
-                                 mo_error *error)
-{
-  const size_t longest = params->config.sequence_len, most = (size_t)1 << 24;
-  size_t rows = 0;
-  if (shape->sequence < 1 || shape->sequence > longest)
-    return mo_fail(error, MOUSSE_OUT_OF_RANGE,
-                   "sequences of %zu tokens, expected 1 to the model's sequence_len %zu",
-                   shape->sequence, longest);
-  if (shape->batch < 1 || !mo_multiply(shape->batch, shape->sequence, &rows) || rows > most)
-    return mo_fail(error, MOUSSE_OUT_OF_RANGE,
-                   "a batch of %zu sequences of %zu tokens, expected 1 to %zu tokens in all",
-                   shape->batch, shape->sequence, most);
-  if (shape->gradients && params->gradients == NULL)
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "the parameters were made without gradients; this pass needs them");
-  return MOUSSE_OK;
-}
-
 mousse_status gpt_pass_create(gpt_pass **out, gpt_params *params, const gpt_shape *wanted,
                               const mo_allocator *allocator, mo_error *error)
 {
   *out = NULL;
   const gpt_shape shape = resolved(wanted);
-  MO_TRY(check_shape(params, &shape, error));
+  MO_TRY(check_shape(&params->config, &shape, error));
+  if (shape.gradients && params->gradients == NULL)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "the parameters were made without gradients; this pass needs them");
   if (!mo_blas_fits_memory(shape.threads))
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for the BLAS on %d threads",
                    shape.threads);
@@ -153,29 +158,17 @@ void gpt_pass_destroy(gpt_pass *pass)
   mo_release(allocator, pass, sizeof *pass);
 }
 
-static mousse_status check_tokens(const char *what, const uint32_t *tokens, size_t count,
-                                  size_t vocabulary, mo_error *error)
-{
-  for (size_t i = 0; i < count; i++)
-    if (tokens[i] >= vocabulary)
-      return mo_fail(error, MOUSSE_OUT_OF_RANGE,
-                     "%s %zu of the batch is %u, outside the model's vocabulary of %zu", what,
-                     i, tokens[i], vocabulary);
-  return MOUSSE_OK;
-}
-
 static mousse_status check_batch(const gpt_pass *pass, const gpt_batch *batch, mo_error *error)
 {
   const gpt_shape *shape = &pass->shape;
-  const size_t vocabulary = pass->params->config.vocab_size;
   if (batch->batch < 1 || batch->sequence < 1 || batch->batch > shape->batch ||
       batch->sequence > shape->sequence)
     return mo_fail(error, MOUSSE_OUT_OF_RANGE,
                    "a batch of %zu x %zu tokens for a pass made for %zu x %zu", batch->batch,
                    batch->sequence, shape->batch, shape->sequence);
   const size_t count = batch->batch * batch->sequence;
-  MO_TRY(check_tokens("token", batch->tokens, count, vocabulary, error));
-  return check_tokens("target", batch->targets, count, vocabulary, error);
+  MO_TRY(gpt_check_tokens(pass->params, "token", batch->tokens, count, error));
+  return gpt_check_tokens(pass->params, "target", batch->targets, count, error);
 }
 
 static gpt_step step_for(gpt_pass *pass, const gpt_batch *batch)

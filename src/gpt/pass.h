@@ -60,6 +60,12 @@ float gpt_head(const gpt_step *step);
 /* backward.c: gradient.d_norm -> the gradients of everything below the head. */
 void gpt_backward(const gpt_step *step);
 
+/* The context of a parallel loop over one layer. */
+typedef struct gpt_layer_step {
+  const gpt_step *step;
+  size_t layer;
+} gpt_layer_step;
+
 typedef struct gpt_rows {
   size_t first, count;
 } gpt_rows;

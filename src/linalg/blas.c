@@ -55,6 +55,11 @@ static enum CBLAS_TRANSPOSE cblas_transpose(mo_transpose transpose)
   return transpose == MO_PLAIN ? CblasNoTrans : CblasTrans;
 }
 
+static enum CBLAS_UPLO cblas_triangle(mo_triangle triangle)
+{
+  return triangle == MO_LOWER ? CblasLower : CblasUpper;
+}
+
 void mo_gemm(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows, size_t cols,
              size_t inner, float alpha, const float *a, size_t a_stride, const float *b,
              size_t b_stride, float beta, float *c, size_t c_stride)
@@ -65,21 +70,38 @@ void mo_gemm(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows, si
               c, (int)c_stride);
 }
 
-void mo_syrk(mo_transpose transpose_a, size_t n, size_t k, float alpha, const float *a,
-             size_t a_stride, float beta, float *c, size_t c_stride)
+void mo_syrk(mo_triangle triangle, mo_transpose transpose_a, size_t n, size_t k, float alpha,
+             const float *a, size_t a_stride, float beta, float *c, size_t c_stride)
 {
   if (n == 0) return;
-  cblas_ssyrk(CblasRowMajor, CblasLower, cblas_transpose(transpose_a), (int)n, (int)k, alpha, a,
-              (int)a_stride, beta, c, (int)c_stride);
+  cblas_ssyrk(CblasRowMajor, cblas_triangle(triangle), cblas_transpose(transpose_a), (int)n,
+              (int)k, alpha, a, (int)a_stride, beta, c, (int)c_stride);
 }
 
-void mo_symmetric_product(size_t n, const float *a, const float *b, float *c)
+void mo_symm_left(mo_triangle triangle, size_t rows, size_t cols, const float *s,
+                  size_t s_stride, const float *x, size_t x_stride, float *c, size_t c_stride)
 {
-  enum { PANEL = 128 }; /* rows: fewer waste BLAS's packing, more waste the upper triangle */
+  cblas_ssymm(CblasRowMajor, CblasLeft, cblas_triangle(triangle), (int)rows, (int)cols, 1.0f, s,
+              (int)s_stride, x, (int)x_stride, 0.0f, c, (int)c_stride);
+}
+
+void mo_symm_right(mo_triangle triangle, size_t rows, size_t cols, const float *s,
+                   size_t s_stride, const float *x, size_t x_stride, float *c, size_t c_stride)
+{
+  cblas_ssymm(CblasRowMajor, CblasRight, cblas_triangle(triangle), (int)rows, (int)cols, 1.0f,
+              s, (int)s_stride, x, (int)x_stride, 0.0f, c, (int)c_stride);
+}
+
+void mo_symmetric_product(mo_transpose transpose_a, mo_transpose transpose_b, size_t n,
+                          size_t inner, const float *a, size_t a_stride, const float *b,
+                          size_t b_stride, float *c)
+{
+  enum { PANEL = 64 }; /* rows: fewer waste BLAS's packing, more waste the upper triangle */
   for (size_t row = 0; row < n; row += PANEL) {
     const size_t rows = n - row < PANEL ? n - row : PANEL;
-    mo_gemm(MO_PLAIN, MO_PLAIN, rows, row + rows, n, 1.0f, a + row * n, n, b, n, 0.0f,
-            c + row * n, n);
+    const float *panel = transpose_a == MO_PLAIN ? a + row * a_stride : a + row;
+    mo_gemm(transpose_a, transpose_b, rows, row + rows, inner, 1.0f, panel, a_stride, b,
+            b_stride, 0.0f, c + row * n, n);
   }
   mo_mirror(n, c, n);
 }

@@ -30,14 +30,24 @@ void mo_gemm(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows, si
              size_t inner, float alpha, const float *a, size_t a_stride, const float *b,
              size_t b_stride, float beta, float *c, size_t c_stride);
 
-/* C = alpha * A * A^T + beta * C (plain, A is n x k) or alpha * A^T * A + beta * C (transposed,
- * A is k x n). Only the lower triangle of the n x n matrix C is read or written. */
-void mo_syrk(mo_transpose transpose_a, size_t n, size_t k, float alpha, const float *a,
-             size_t a_stride, float beta, float *c, size_t c_stride);
+typedef enum mo_triangle { MO_LOWER, MO_UPPER } mo_triangle;
 
-/* C = A * B for n x n matrices whose product is known to be symmetric (A and B commute, or
+/* C = alpha * A * A^T + beta * C (plain, A is n x k) or alpha * A^T * A + beta * C (transposed,
+ * A is k x n). Only that triangle of the n x n matrix C is read or written. */
+void mo_syrk(mo_triangle triangle, mo_transpose transpose_a, size_t n, size_t k, float alpha,
+             const float *a, size_t a_stride, float beta, float *c, size_t c_stride);
+
+/* C = S * X or X * S, rows x cols, for a symmetric S of which that triangle is stored. */
+void mo_symm_left(mo_triangle triangle, size_t rows, size_t cols, const float *s,
+                  size_t s_stride, const float *x, size_t x_stride, float *c, size_t c_stride);
+void mo_symm_right(mo_triangle triangle, size_t rows, size_t cols, const float *s,
+                   size_t s_stride, const float *x, size_t x_stride, float *c, size_t c_stride);
+
+/* C = op(A) * op(B), n x n, when the result is known to be symmetric (A and B commute, or
  * B = D A^T with D symmetric): computes the lower triangle by row panels and mirrors it. */
-void mo_symmetric_product(size_t n, const float *a, const float *b, float *c);
+void mo_symmetric_product(mo_transpose transpose_a, mo_transpose transpose_b, size_t n,
+                          size_t inner, const float *a, size_t a_stride, const float *b,
+                          size_t b_stride, float *c);
 
 /* Copies the lower triangle of an n x n matrix onto the upper one. */
 void mo_mirror(size_t n, float *c, size_t c_stride);

@@ -29,6 +29,8 @@ static bool lower_finite(size_t n, const double *a)
   return true;
 }
 
+enum { QR_BLOCK = 64 }; /* LAPACK's usual block size */
+
 /* Integers of LAPACK live in the tail of a workspace of doubles: two to a double. */
 static size_t doubles_for_integers(size_t count)
 {
@@ -65,7 +67,37 @@ bool mo_eigh_iterate(size_t n, double *a, double *values, double *work)
   return info == 0 && all_finite(values, n) && all_finite(a, n * n);
 }
 
-enum { QR_BLOCK = 64 };
+static bool lower_finite_float(size_t n, const float *a)
+{
+  for (size_t i = 0; i < n; i++)
+    if (!all_finite_float(a + i * n, i + 1)) return false;
+  return true;
+}
+
+size_t mo_eigenvalues_work_floats(size_t n)
+{
+  return 1 + 2 * n + QR_BLOCK * n + 1;
+}
+
+bool mo_eigenvalues(size_t n, float *a, float *values, float *work)
+{
+  if (!lower_finite_float(n, a)) return false;
+  const size_t length = mo_eigenvalues_work_floats(n) - 1;
+  lapack_int *integer = (lapack_int *)(void *)(work + length);
+  const lapack_int info =
+      LAPACKE_ssyevd_work(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)n, a, (lapack_int)n, values,
+                          work, (lapack_int)length, integer, 1);
+  return info == 0 && all_finite_float(values, n);
+}
+
+bool mo_invert_definite(size_t n, float *a)
+{
+  const lapack_int size = (lapack_int)n;
+  return lower_finite_float(n, a) &&
+         LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', size, a, size) == 0 &&
+         LAPACKE_spotri_work(LAPACK_COL_MAJOR, 'U', size, a, size) == 0 &&
+         lower_finite_float(n, a);
+}
 
 size_t mo_orthonormal_work_floats(size_t n)
 {

@@ -23,6 +23,15 @@ bool mo_eigh_divide(size_t n, double *a, double *values, double *work);
  * one fails. */
 bool mo_eigh_iterate(size_t n, double *a, double *values, double *work);
 
+/* Eigenvalues alone, ascending, in float. Destroys the lower triangle of `a` (n x n); `work`
+ * has mo_eigenvalues_work_floats(n) floats. For reports. */
+size_t mo_eigenvalues_work_floats(size_t n);
+bool mo_eigenvalues(size_t n, float *a, float *values, float *work);
+
+/* The inverse of a symmetric positive definite matrix, in place in its lower triangle, by
+ * Cholesky factorization. False when it is not positive definite to working precision. */
+bool mo_invert_definite(size_t n, float *a);
+
 /* Replaces the rows of an n x n matrix by an orthonormal basis built from them in order (the
  * transposed Q factor of its transpose). `work` has mo_orthonormal_work_floats(n) floats. */
 size_t mo_orthonormal_work_floats(size_t n);

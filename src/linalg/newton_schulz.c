@@ -53,7 +53,7 @@ MO_CLONES static void add_linear_terms(size_t n, const float *gram, coefficients
 
 static void quintic_factor(size_t n, const float *gram, coefficients k, float *factor)
 {
-  mo_syrk(MO_PLAIN, n, n, k.c, gram, n, 0.0f, factor, n);
+  mo_syrk(MO_LOWER, MO_PLAIN, n, n, k.c, gram, n, 0.0f, factor, n);
   add_linear_terms(n, gram, k, factor);
   mo_mirror(n, factor, n);
 }
@@ -65,7 +65,7 @@ void mo_newton_schulz(mo_newton_schulz_set set, size_t rows, size_t cols, float 
   const size_t n = wide ? rows : cols, k = wide ? cols : rows;
   float *from = x, *to = spare;
   for (int i = 0; i < ITERATIONS; i++) {
-    mo_syrk(wide ? MO_PLAIN : MO_TRANSPOSED, n, k, 1.0f, from, cols, 0.0f, gram, n);
+    mo_syrk(MO_LOWER, wide ? MO_PLAIN : MO_TRANSPOSED, n, k, 1.0f, from, cols, 0.0f, gram, n);
     mo_mirror(n, gram, n);
     quintic_factor(n, gram, sets[set][i], factor);
     if (wide)
@@ -81,6 +81,11 @@ void mo_newton_schulz(mo_newton_schulz_set set, size_t rows, size_t cols, float 
   if (from != x) memcpy(x, from, rows * cols * sizeof *x);
 }
 
+static void commuting_product(size_t n, const float *a, const float *b, float *c)
+{
+  mo_symmetric_product(MO_PLAIN, MO_PLAIN, n, n, a, n, b, n, c);
+}
+
 double mo_newton_schulz_gram(mo_newton_schulz_set set, size_t n, float *gram, float *polynomial,
                              float *a, float *b)
 {
@@ -90,11 +95,11 @@ double mo_newton_schulz_gram(mo_newton_schulz_set set, size_t n, float *gram, fl
   for (int i = 0; i < ITERATIONS; i++) {
     float *factor = i == 0 ? polynomial : a;
     quintic_factor(n, gram, sets[set][i], factor);
-    mo_symmetric_product(n, factor, gram, b);
+    commuting_product(n, factor, gram, b);
     squared = mo_dot(b, factor, n * n); /* tr(q A q) = ||q X||^2 */
-    if (i + 1 < ITERATIONS) mo_symmetric_product(n, b, factor, gram);
+    if (i + 1 < ITERATIONS) commuting_product(n, b, factor, gram);
     if (i > 0) {
-      mo_symmetric_product(n, factor, polynomial, b);
+      commuting_product(n, factor, polynomial, b);
       memcpy(polynomial, b, n * n * sizeof *polynomial);
     }
   }

@@ -7,17 +7,9 @@
 #ifndef MOUSSE_OPTIM_ALGORITHM_H
 #define MOUSSE_OPTIM_ALGORITHM_H
 
+#include "optim/side.h"
+
 #include <mousse/mousse.h>
-#include <stdbool.h>
-
-typedef struct mo_shape {
-  size_t rows, cols;
-} mo_shape;
-
-static inline size_t mo_elements(mo_shape shape)
-{
-  return shape.rows * shape.cols;
-}
 
 /* An option is a double at `offset` in the algorithm's own config struct. A `fixed` one shapes
  * memory and cannot be changed after prepare. */
@@ -73,15 +65,16 @@ typedef struct mo_part {
   const char *name;
   size_t count; /* floats */
   int degree;
+  mo_side side; /* size > 0: a fold, whose degree is that of its statistics */
 } mo_part;
 
 enum { MO_MAX_PARTS = 8 };
 
 /* What happened to one matrix so far; saved with its state. */
 typedef struct mo_counts {
-  uint64_t refreshes; /* preconditioners computed */
-  uint64_t retries;   /* of those, by the second solver because the first one failed */
-  uint64_t kept;      /* refreshes where every solver failed: the previous result was kept */
+  uint64_t refreshes; /* of a preconditioner, due and tried */
+  uint64_t retries;   /* times a solver failed and the next one was tried */
+  uint64_t kept;      /* times every solver failed and the previous result was kept */
 } mo_counts;
 
 /* What an observer is told about one matrix in one step; see telemetry.h. */
@@ -90,6 +83,7 @@ typedef struct mo_telemetry mo_telemetry;
 typedef struct mo_update {
   mo_shape shape;
   uint64_t step; /* 1 in the first call */
+  double phase;  /* in [0, 1): this matrix's place among others that share a rhythm */
   float *value;
   const float *grad;
   float *const *state; /* state[i] is part i of layout() */
@@ -119,6 +113,10 @@ const char *mo_refuse_vectors(mo_shape shape);
 size_t mo_algorithm_count(void);
 const mo_algorithm *mo_algorithm_at(size_t index);
 const mo_algorithm *mo_algorithm_find(const char *name); /* NULL: no such name */
+
+/* Whether what happens every `every` steps, from the first one on, is due. Staggered, a matrix
+ * is late by its phase after the first time, so that not all are due at once. */
+bool mo_due(const mo_update *u, double every, bool stagger);
 
 /* Cutting a workspace into arrays: the sizes given to mo_scratch_floats, in any order, are what
  * mo_scratch_take will need. */

@@ -32,7 +32,8 @@ typedef struct mo_param {
   size_t part_count;
   mo_part parts[MO_MAX_PARTS];
   float *state[MO_MAX_PARTS]; /* in the state arena; NULL on ranks that do not own it */
-  int unit;
+  int unit;                   /* see unit.h */
+  double phase;               /* see mo_due */
   mo_counts counts;
 
   float largest; /* of the gradient in the current step; negative: not finite */

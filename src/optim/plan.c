@@ -3,7 +3,7 @@
 #include "linalg/blas.h"
 #include "optim/optimizer.h"
 
-#include <string.h>
+#include <math.h>
 
 /* order[] = all parameters, costliest first; equal ones as they were registered. */
 static void sort_by_cost(const mousse_optimizer *opt, double *cost, size_t *order)
@@ -30,6 +30,19 @@ static void assign_owners(mousse_optimizer *opt, const double *cost, double *loa
       if (load[rank] < load[idlest]) idlest = rank;
     opt->params[opt->order[i]].owner = idlest;
     load[idlest] += cost[opt->order[i]];
+  }
+}
+
+/* The k-th costliest parameter of a group gets phase k * golden ratio (mod 1): any number of
+ * successive phases lies evenly in [0, 1), so what is due at a phase is spread over the steps,
+ * the costly ones among themselves too. A group's only parameter has phase 0. */
+static void assign_phases(mousse_optimizer *opt, double *rank_in_group)
+{
+  const double golden = 0.6180339887498949;
+  for (size_t i = 0; i < opt->param_count; i++) {
+    mo_param *param = &opt->params[opt->order[i]];
+    const double turned = golden * rank_in_group[param->group]++;
+    param->phase = turned - floor(turned);
   }
 }
 
@@ -65,14 +78,19 @@ void mo_plan_state(mousse_optimizer *opt, mo_arena *arena)
   }
 }
 
-/* cost and load are needed only while planning. */
-static void plan_lists(mousse_optimizer *opt, mo_arena *arena, double **cost, double **load)
+/* Needed only while planning: zeros to count in. */
+typedef struct counters {
+  double *cost, *load, *rank_in_group;
+} counters;
+
+static void plan_lists(mousse_optimizer *opt, mo_arena *arena, counters *c)
 {
   opt->order = mo_arena_take(arena, opt->param_count, sizeof *opt->order);
   opt->work = mo_arena_take(arena, (size_t)opt->threads, sizeof *opt->work);
   opt->exchange = mo_arena_floats(arena, opt->comm.size > 1 ? MO_EXCHANGE_FLOATS : 0);
-  *cost = mo_arena_take(arena, opt->param_count, sizeof **cost);
-  *load = mo_arena_take(arena, (size_t)opt->comm.size, sizeof **load);
+  c->cost = mo_arena_take(arena, opt->param_count, sizeof *c->cost);
+  c->load = mo_arena_take(arena, (size_t)opt->comm.size, sizeof *c->load);
+  c->rank_in_group = mo_arena_take(arena, opt->group_count, sizeof *c->rank_in_group);
   for (size_t i = 0; i < opt->param_count; i++)
     opt->params[i].telemetry = mo_arena_take(arena, 1, sizeof(mo_telemetry));
 }
@@ -96,12 +114,13 @@ static void lay_out_parts(mousse_optimizer *opt)
 /* The three arenas in turn: each is laid out to be measured, allocated, laid out again. */
 static bool take_memory(mousse_optimizer *opt)
 {
-  double *cost = NULL, *load = NULL;
-  plan_lists(opt, &opt->lists, &cost, &load);
+  counters c;
+  plan_lists(opt, &opt->lists, &c);
   if (!mo_arena_commit(&opt->lists)) return false;
-  plan_lists(opt, &opt->lists, &cost, &load);
-  sort_by_cost(opt, cost, opt->order);
-  assign_owners(opt, cost, load);
+  plan_lists(opt, &opt->lists, &c);
+  sort_by_cost(opt, c.cost, opt->order);
+  assign_owners(opt, c.cost, c.load);
+  assign_phases(opt, c.rank_in_group);
   keep_owned(opt);
 
   mo_plan_state(opt, &opt->state);

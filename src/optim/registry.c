@@ -39,6 +39,13 @@ const char *mo_refuse_vectors(mo_shape shape)
   return "it needs a matrix with more than one row and column; use adamw or lion for vectors";
 }
 
+bool mo_due(const mo_update *u, double every, bool stagger)
+{
+  const uint64_t period = (uint64_t)every;
+  const uint64_t late = stagger ? (uint64_t)(u->phase * every) : 0;
+  return u->step == 1 || (u->step - 1) % period == late % period;
+}
+
 size_t mo_scratch_floats(size_t count)
 {
   return (count + 15) / 16 * 16;

@@ -1,6 +1,8 @@
 /* spectral.c - whiten, orthogonalise, unwhiten. */
 #include "optim/spectral.h"
 
+#include "linalg/blas.h"
+#include "linalg/lapack.h"
 #include "linalg/vector.h"
 
 #include <math.h>
@@ -57,9 +59,13 @@ bool mo_spectral_fused_possible(const mo_spectral *p)
   return p->outer && p->set != MO_EXACT;
 }
 
+/* Small matrices cost little either way, and the plain form stands more: it does not square
+ * the condition number, which with gradients of rank 1 is beyond float. */
 bool mo_spectral_fused_pays(const mo_spectral *p)
 {
-  return mo_spectral_fused_possible(p) && fused_flops(p) < plain_flops(p);
+  enum { SMALL = 128 };
+  return mo_spectral_fused_possible(p) && shorter(p->shape) > SMALL &&
+         fused_flops(p) < plain_flops(p);
 }
 
 double mo_spectral_flops(const mo_spectral *p)
@@ -110,8 +116,8 @@ static double orthogonalise(const mo_spectral *p, double epsilon, float *x, floa
   return sqrt(mo_sum_squares(x, all));
 }
 
-static void plain_update(const mo_spectral *p, const float *x0, const float *left_root,
-                         const float *right_root, double epsilon, float *u, float *work,
+static void plain_update(const mo_spectral *p, const float *x0, const float *left_fold,
+                         const float *right_fold, double epsilon, float *u, float *work,
                          mo_telemetry *telemetry)
 {
   const size_t n = shorter(p->shape), all = mo_elements(p->shape);
@@ -120,13 +126,13 @@ static void plain_update(const mo_spectral *p, const float *x0, const float *lef
   const bool has_left = p->left.size > 0, has_right = p->right.size > 0;
 
   float *half = has_right ? spare : x; /* after the left product */
-  if (has_left) mo_side_multiply(p->left, p->shape, left_root, x0, half);
-  if (has_right) mo_side_multiply(p->right, p->shape, right_root, has_left ? half : x0, x);
+  if (has_left) mo_side_multiply(p->left, p->shape, left_fold, x0, half);
+  if (has_right) mo_side_multiply(p->right, p->shape, right_fold, has_left ? half : x0, x);
   if (!has_left && !has_right) memcpy(x, x0, all * sizeof *x);
 
   const double gamma = orthogonalise(p, epsilon, x, spare, gram, factor, work);
   if (telemetry != NULL) {
-    mo_syrk(wide(p->shape) ? MO_PLAIN : MO_TRANSPOSED, n, longer(p->shape), 1.0f, x,
+    mo_syrk(MO_LOWER, wide(p->shape) ? MO_PLAIN : MO_TRANSPOSED, n, longer(p->shape), 1.0f, x,
             p->shape.cols, 0.0f, gram, n);
     mo_mirror(n, gram, n);
     mo_note(telemetry, "ns_residual", residual(n, gram));
@@ -136,8 +142,8 @@ static void plain_update(const mo_spectral *p, const float *x0, const float *lef
     return;
   }
   half = has_right ? spare : u;
-  if (has_left) mo_side_multiply(p->left, p->shape, left_root, x, half);
-  if (has_right) mo_side_multiply(p->right, p->shape, right_root, has_left ? half : x, u);
+  if (has_left) mo_side_multiply(p->left, p->shape, left_fold, x, half);
+  if (has_right) mo_side_multiply(p->right, p->shape, right_fold, has_left ? half : x, u);
   const double norm = sqrt(mo_sum_squares(u, all));
   if (p->graft && norm > 0.0) mo_scale(u, all, (float)(gamma / norm));
 }
@@ -147,27 +153,27 @@ static void short_gram(mo_shape shape, bool same, const float *x0, const float *
 {
   const size_t n = shorter(shape), k = longer(shape), cols = shape.cols;
   if (same) {
-    mo_syrk(wide(shape) ? MO_PLAIN : MO_TRANSPOSED, n, k, 1.0f, x0, cols, 0.0f, c, n);
+    mo_syrk(MO_LOWER, wide(shape) ? MO_PLAIN : MO_TRANSPOSED, n, k, 1.0f, x0, cols, 0.0f, c, n);
     mo_mirror(n, c, n);
   } else if (wide(shape)) {
-    mo_gemm(MO_PLAIN, MO_TRANSPOSED, n, n, k, 1.0f, y, cols, x0, cols, 0.0f, c, n);
+    mo_symmetric_product(MO_PLAIN, MO_TRANSPOSED, n, k, y, cols, x0, cols, c);
   } else {
-    mo_gemm(MO_TRANSPOSED, MO_PLAIN, n, n, k, 1.0f, x0, cols, y, cols, 0.0f, c, n);
+    mo_symmetric_product(MO_TRANSPOSED, MO_PLAIN, n, k, x0, cols, y, cols, c);
   }
 }
 
-/* out = P in P for the short side's root P; half is scratch. All n x n. */
-static void sandwich(mo_side side, const float *root, const float *in, float *half, float *out)
+/* out = P in P for the short side's root P in `fold`; half is scratch. All n x n. */
+static void sandwich(mo_side side, const float *fold, const float *in, float *half, float *out)
 {
   const mo_shape square = {side.size, side.size};
   const mo_side from_left = {false, side.size, side.block};
   const mo_side from_right = {true, side.size, side.block};
-  mo_side_multiply(from_left, square, root, in, half);
-  mo_side_multiply(from_right, square, root, half, out);
+  mo_side_multiply(from_left, square, fold, in, half);
+  mo_side_multiply(from_right, square, fold, half, out);
 }
 
-static void fused_update(const mo_spectral *p, const float *x0, const float *short_root,
-                         const float *long_root, double epsilon, float *u, float *work,
+static void fused_update(const mo_spectral *p, const float *x0, const float *short_fold,
+                         const float *long_fold, double epsilon, float *u, float *work,
                          mo_telemetry *telemetry)
 {
   const size_t n = shorter(p->shape), all = mo_elements(p->shape), cols = p->shape.cols;
@@ -178,12 +184,12 @@ static void fused_update(const mo_spectral *p, const float *x0, const float *sho
 
   const float *y = x0;
   if (has_long) {
-    mo_side_multiply(long_side(p), p->shape, long_root, x0, whitened);
+    mo_side_multiply(long_side(p), p->shape, long_fold, x0, whitened);
     y = whitened;
   }
   short_gram(p->shape, !has_long, x0, y, gram);
   if (has_short) {
-    sandwich(short_side(p), short_root, gram, a, b);
+    sandwich(short_side(p), short_fold, gram, a, b);
     memcpy(gram, b, n * n * sizeof *gram);
   }
   const double squared = mo_trace(gram, n); /* ||X||_F^2 */
@@ -197,12 +203,12 @@ static void fused_update(const mo_spectral *p, const float *x0, const float *sho
   if (telemetry != NULL) {
     /* After the last iteration gram is A_4 and `a` the factor q: N N^T = q A_4 q. */
     float *product = whitened == y ? u : whitened;
-    mo_symmetric_product(n, a, gram, b);
-    mo_symmetric_product(n, b, a, product);
+    mo_symmetric_product(MO_PLAIN, MO_PLAIN, n, n, a, n, gram, n, b);
+    mo_symmetric_product(MO_PLAIN, MO_PLAIN, n, n, b, n, a, n, product);
     mo_note(telemetry, "ns_residual", residual(n, product));
   }
   if (has_short) {
-    sandwich(short_side(p), short_root, polynomial, a, b);
+    sandwich(short_side(p), short_fold, polynomial, a, b);
     memcpy(polynomial, b, n * n * sizeof *polynomial);
   }
   const float scale = (float)(1.0 / norm);
@@ -226,8 +232,8 @@ static float comfortable_scale(const float *x0, size_t count)
   return abs(exponent) <= 16 ? 1.0f : ldexpf(1.0f, -exponent);
 }
 
-void mo_spectral_update(const mo_spectral *p, const float *x0, const float *left_root,
-                        const float *right_root, double epsilon, float *u, float *work,
+void mo_spectral_update(const mo_spectral *p, const float *x0, const float *left_fold,
+                        const float *right_fold, double epsilon, float *u, float *work,
                         mo_telemetry *telemetry)
 {
   const size_t all = mo_elements(p->shape);
@@ -239,11 +245,11 @@ void mo_spectral_update(const mo_spectral *p, const float *x0, const float *left
     epsilon *= (double)scale;
   }
   if (!p->fused)
-    plain_update(p, x0, left_root, right_root, epsilon, u, work, telemetry);
+    plain_update(p, x0, left_fold, right_fold, epsilon, u, work, telemetry);
   else if (wide(p->shape))
-    fused_update(p, x0, left_root, right_root, epsilon, u, work, telemetry);
+    fused_update(p, x0, left_fold, right_fold, epsilon, u, work, telemetry);
   else
-    fused_update(p, x0, right_root, left_root, epsilon, u, work, telemetry);
+    fused_update(p, x0, right_fold, left_fold, epsilon, u, work, telemetry);
 }
 
 void mo_spectral_step(const mo_update *u, const float *direction, double lr,

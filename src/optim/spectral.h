@@ -15,8 +15,8 @@
 #define MOUSSE_OPTIM_SPECTRAL_H
 
 #include "linalg/newton_schulz.h"
-#include "optim/kronecker.h"
 #include "optim/shape_scale.h"
+#include "optim/telemetry.h"
 
 /* Options that the algorithms of this family share. */
 #define MO_OPTION_MU(config)                                                                   \
@@ -47,12 +47,12 @@ double mo_spectral_flops(const mo_spectral *pipeline);
 /* The power of a side's root: alpha, or 2 alpha where the fused form wants P^2. */
 double mo_spectral_power(const mo_spectral *pipeline, mo_side side, double alpha);
 
-/* u = the update for x0; epsilon is Newton-Schulz's 1e-7 in the units of x0. A side's root is
- * not looked at when the side is absent. An x0 of zeros gives zeros. Notes ns_residual,
+/* u = the update for x0; epsilon is Newton-Schulz's 1e-7 in the units of x0. The fold of an
+ * absent side is not looked at. An x0 of zeros gives zeros. Notes ns_residual,
  * ||N N^T - I||_F / sqrt(rank side). */
 size_t mo_spectral_floats(const mo_spectral *pipeline); /* of work */
-void mo_spectral_update(const mo_spectral *pipeline, const float *x0, const float *left_root,
-                        const float *right_root, double epsilon, float *u, float *work,
+void mo_spectral_update(const mo_spectral *pipeline, const float *x0, const float *left_fold,
+                        const float *right_fold, double epsilon, float *u, float *work,
                         mo_telemetry *telemetry);
 
 /* W <- W (1 - lr weight_decay) - lr shape(m, n) U. Notes update_rms, the RMS of shape(m, n) U.

@@ -4,7 +4,8 @@
  *
  *     "MOUSSEST"  u32 version = 1  u32 parameters  u64 steps
  *     per parameter:  text name  text algorithm  u64 rows  u64 cols
- *                     i64 unit  u64 refreshes  u64 retries  u64 kept  u32 parts
+ *                     i64 unit  f64 phase  u64 refreshes  u64 retries  u64 kept
+ *                     u32 parts
  *         per part:   text name  u64 count  count floats
  *     u64 XXH3 of everything before it                       (text = u32 length, bytes)
  *
@@ -25,6 +26,7 @@ enum { VERSION = 1 };
 /* What is kept about a parameter besides its arrays; the layout is that of the stream. */
 typedef struct record {
   int64_t unit;
+  double phase;
   uint64_t refreshes, retries, kept;
 } record;
 
@@ -39,7 +41,7 @@ static void put_param(mo_stream *s, const mo_param *param)
 {
   const uint64_t rows = param->shape.rows, cols = param->shape.cols;
   const uint32_t parts = (uint32_t)param->part_count;
-  const record r = {param->unit, param->counts.refreshes, param->counts.retries,
+  const record r = {param->unit, param->phase, param->counts.refreshes, param->counts.retries,
                     param->counts.kept};
   put_text(s, param->name);
   put_text(s, mo_param_group(s->opt, param)->algorithm->name);
@@ -214,6 +216,7 @@ static void adopt(mousse_optimizer *opt, staging *stage)
   for (size_t i = 0; i < opt->param_count; i++) {
     const record *r = &stage->records[i];
     opt->params[i].unit = (int)r->unit;
+    opt->params[i].phase = r->phase;
     opt->params[i].counts = (mo_counts){r->refreshes, r->retries, r->kept};
   }
   const mo_arena old = opt->state;

@@ -80,6 +80,7 @@ static void update_one(void *context, size_t item, int thread)
   if (watched) note_beginning(param);
   const mo_update u = {.shape = param->shape,
                        .step = opt->steps + 1,
+                       .phase = param->phase,
                        .value = param->value,
                        .grad = param->grad,
                        .state = param->state,

@@ -25,7 +25,8 @@ static int state_exponent(int unit, const mo_part *parts, size_t part_count,
   for (size_t i = 0; i < part_count; i++) {
     int exponent = 0;
     if (parts[i].degree == 0) continue;
-    const float largest = mo_largest(state[i], parts[i].count);
+    const float largest = parts[i].side.size > 0 ? mo_side_largest(parts[i].side, state[i])
+                                                 : mo_largest(state[i], parts[i].count);
     if (largest <= 0.0f) continue;
     frexpf(largest, &exponent);
     exponent = unit + exponent / parts[i].degree;
@@ -40,11 +41,20 @@ static int nearest_unit(int exponent)
   return unit > LIMIT ? LIMIT : unit < -LIMIT ? -LIMIT : unit;
 }
 
+static void scale_part(const mo_part *part, float *data, float factor)
+{
+  if (part->side.size > 0)
+    mo_side_scale(part->side, data, factor);
+  else
+    mo_scale(data, part->count, factor);
+}
+
+/* In steps of 2^32: the whole factor need not be a float. */
 static void convert(int change, const mo_part *parts, size_t part_count, float *const *state)
 {
   for (size_t i = 0; i < part_count; i++)
     for (int left = abs(change) * parts[i].degree; left > 0; left -= STRIDE)
-      mo_scale(state[i], parts[i].count, ldexpf(1.0f, change > 0 ? -STRIDE : STRIDE));
+      scale_part(&parts[i], state[i], ldexpf(1.0f, change > 0 ? -STRIDE : STRIDE));
 }
 
 int mo_unit_adapt(int unit, float largest, const mo_part *parts, size_t part_count,

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_SEEDS = 64, LARGEST_SEED = 1 << 20, GROWTH = 64 };
@@ -18,21 +19,27 @@ typedef struct seed {
   size_t size;
 } seed;
 
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+  return strcmp((*a)->d_name, (*b)->d_name);
+}
+
 static size_t load_seeds(const char *folder, seed *seeds)
 {
+  struct dirent **names = NULL;
   size_t count = 0;
-  DIR *directory = opendir(folder);
-  if (directory == NULL) return 0;
-  for (struct dirent *e = readdir(directory); e != NULL; e = readdir(directory)) {
+  const int found = scandir(folder, &names, NULL, by_name); /* in the same order everywhere */
+  for (int i = 0; i < found; i++) {
     char path[4096];
     mo_error error;
-    if (e->d_name[0] == '.' || count == MOST_SEEDS) continue;
-    snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-    if (mo_file_read(NULL, path, LARGEST_SEED, &seeds[count].data, &seeds[count].size,
+    if (names[i]->d_name[0] != '.' && count < MOST_SEEDS &&
+        mo_path_join(path, sizeof path, folder, names[i]->d_name, &error) == MOUSSE_OK &&
+        mo_file_read(NULL, path, LARGEST_SEED, &seeds[count].data, &seeds[count].size,
                      &error) == MOUSSE_OK)
       count++;
+    free(names[i]);
   }
-  closedir(directory);
+  free(names);
   return count;
 }
 

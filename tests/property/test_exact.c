@@ -97,10 +97,13 @@ static bool full_rank(const size_t shape[2], const char *options, size_t rank)
 
 static size_t check_mousse(const size_t shape[2], const char *options, size_t rank)
 {
-  /* Without normalisation eps is far below the rounding of float32 statistics. */
-  const double deficient = has(options, "trace_norm=0") ? 5e-2
-                           : has(options, "alpha=0.25") ? 2e-2
-                                                        : 1e-2;
+  /* Without normalisation eps is far below the rounding of float32 statistics. With gradients
+   * of few directions and alpha .25, whitening raises the rounding of the others a
+   * thousandfold: float32 products alone are off by 4e-2 there. */
+  const double deficient = has(options, "trace_norm=0")  ? 5e-2
+                           : !has(options, "alpha=0.25") ? 1e-2
+                           : rank != FULL                ? 6e-2
+                                                         : 2e-2;
   return check("mousse", shape, options, rank,
                full_rank(shape, options, rank) ? 1e-3 : deficient);
 }

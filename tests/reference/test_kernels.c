@@ -87,7 +87,7 @@ static void check_newton_schulz(mo_newton_schulz_set set, size_t m, size_t n)
   mo_newton_schulz(set, m, n, plain, spare, gram, a);
   assert_true(relative_error(plain, expected, m * n) < 3e-5);
 
-  mo_syrk(m <= n ? MO_PLAIN : MO_TRANSPOSED, k, m + n - k, 1.0f, x, n, 0.0f, gram, k);
+  mo_syrk(MO_LOWER, m <= n ? MO_PLAIN : MO_TRANSPOSED, k, m + n - k, 1.0f, x, n, 0.0f, gram, k);
   mo_mirror(k, gram, k);
   const double gamma = mo_newton_schulz_gram(set, k, gram, p, a, b);
   if (m <= n) mo_gemm(MO_PLAIN, MO_PLAIN, m, n, m, 1.0f, p, m, x, n, 0.0f, by_gram, n);

@@ -2,6 +2,7 @@
 #include "base/random.h"
 #include "check.h"
 #include "linalg/blas.h"
+#include "linalg/fractions.h"
 #include "linalg/lapack.h"
 #include "linalg/newton_schulz.h"
 #include "linalg/vector.h"
@@ -70,12 +71,12 @@ static void test_symmetric_products(void **state)
     const size_t n = sizes[s], k = 19;
     float *a = random_matrix(n, k, s), *c = random_matrix(n, n, 9), *d = random_matrix(n, n, 8);
     double *expected = product(n, n, k, a, false, a, true);
-    mo_syrk(MO_PLAIN, n, k, 1.0f, a, k, 0.0f, c, n);
+    mo_syrk(MO_LOWER, MO_PLAIN, n, k, 1.0f, a, k, 0.0f, c, n);
     mo_mirror(n, c, n);
     assert_close(c, expected, n * n, 1e-6);
     free(expected);
     expected = product(n, n, n, c, false, c, false); /* c commutes with itself */
-    mo_symmetric_product(n, c, c, d);
+    mo_symmetric_product(MO_PLAIN, MO_PLAIN, n, n, c, n, c, n, d);
     assert_close(d, expected, n * n, 1e-6);
     for (size_t i = 0; i < n; i++)
       for (size_t j = 0; j < i; j++) assert_true(d[i * n + j] == d[j * n + i]);
@@ -241,6 +242,61 @@ static void normalise(mo_newton_schulz_set set, float *x, size_t count)
   mo_scale(x, count, (float)(1.0 / mo_newton_schulz_norm(set, norm, 1e-7)));
 }
 
+static void test_fractions(void **state)
+{
+  (void)state;
+  static const double powers[] = {0.0, 0.0625, 0.125, 0.25, 0.5};
+  for (size_t p = 0; p < 5; p++) {
+    for (double high = 1e-3; high < 1e4; high *= 10) {
+      const mo_fractions f = mo_fractions_fit(powers[p], 2e-5, high, 5);
+      assert_true(f.error < 0.05);
+      for (int j = 0; j < f.count; j++) assert_true(f.shift[j] > 0);
+      for (double x = 2e-5; x < high; x *= 1.37)
+        assert_true(fabs(mo_fractions_at(&f, x) * pow(x, powers[p]) - 1) <
+                    1.05 * f.error + 1e-12);
+    }
+  }
+}
+
+static void test_invert_definite(void **state)
+{
+  (void)state;
+  const size_t n = 33;
+  float *x = random_matrix(n, 50, 3), *a = malloc(n * n * sizeof *a),
+        *b = malloc(n * n * sizeof *b);
+  mo_syrk(MO_LOWER, MO_PLAIN, n, 50, 1.0f, x, 50, 0.0f, a, n);
+  mo_mirror(n, a, n);
+  memcpy(b, a, n * n * sizeof *b);
+  assert_true(mo_invert_definite(n, b));
+  mo_mirror(n, b, n);
+  double *identity = product(n, n, n, a, false, b, false);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++) assert_true(fabs(identity[i * n + j] - (i == j)) < 1e-4);
+  a[5 * n + 5] = -1.0f;
+  assert_false(mo_invert_definite(n, a));
+  a[5 * n + 5] = NAN;
+  assert_false(mo_invert_definite(n, a));
+  free(x), free(a), free(b), free(identity);
+}
+
+static void test_eigenvalues_alone(void **state)
+{
+  (void)state;
+  enum { N = 40 };
+  float *x = random_matrix(N, N, 3), a[N * N], values[N];
+  float *work = malloc(mo_eigenvalues_work_floats(N) * sizeof *work);
+  mo_syrk(MO_LOWER, MO_PLAIN, N, N, 1.0f, x, N, 0.0f, a, N);
+  const double trace = mo_trace(a, N);
+  assert_true(mo_eigenvalues(N, a, values, work));
+  double sum = 0;
+  for (size_t i = 0; i < N; i++) {
+    assert_true(i == 0 || values[i - 1] <= values[i]);
+    sum += (double)values[i];
+  }
+  assert_true(fabs(sum / trace - 1) < 1e-5);
+  free(x), free(work);
+}
+
 static void test_newton_schulz_forms_agree(void **state)
 {
   (void)state;
@@ -252,7 +308,8 @@ static void test_newton_schulz_forms_agree(void **state)
       float *gram = random_matrix(k, k, 1), *factor = random_matrix(k, k, 1);
       float *a = random_matrix(k, k, 1), *b = random_matrix(k, k, 1);
       normalise((mo_newton_schulz_set)set, x, m * n);
-      mo_syrk(m <= n ? MO_PLAIN : MO_TRANSPOSED, k, m <= n ? n : m, 1.0f, x, n, 0.0f, gram, k);
+      mo_syrk(MO_LOWER, m <= n ? MO_PLAIN : MO_TRANSPOSED, k, m <= n ? n : m, 1.0f, x, n, 0.0f,
+              gram, k);
       mo_mirror(k, gram, k);
       const double norm =
           mo_newton_schulz_gram((mo_newton_schulz_set)set, k, gram, factor, a, b);
@@ -278,6 +335,9 @@ int main(void)
       cmocka_unit_test(test_lapack_refuses_what_is_not_finite),
       cmocka_unit_test(test_orthonormal_rows),
       cmocka_unit_test(test_polar_factor),
+      cmocka_unit_test(test_fractions),
+      cmocka_unit_test(test_invert_definite),
+      cmocka_unit_test(test_eigenvalues_alone),
       cmocka_unit_test(test_newton_schulz_forms_agree),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,7 @@
-/* test_optim.c - what the public API does not show: fall-backs, units, workspaces, forms. */
+/* test_optim.c - what the public API does not show: units, workspaces, forms, observers. */
 #include "base/random.h"
 #include "check.h"
 #include "linalg/vector.h"
-#include "optim/kronecker.h"
 #include "optim/optimizer.h"
 #include "optim/unit.h"
 
@@ -13,74 +12,12 @@
 
 enum { ROWS = 12, COLS = 20, ALL = ROWS * COLS };
 
-static bool failing_solver(size_t n, double *a, double *values, double *work)
-{
-  (void)work;
-  for (size_t i = 0; i < n; i++) values[i] = a[i] = NAN;
-  return false;
-}
-
-static void test_ladder_of_solvers(void **state)
-{
-  (void)state;
-  static const mo_eigh_solver second_only[] = {failing_solver, mo_eigh_iterate, NULL};
-  static const mo_eigh_solver none[] = {failing_solver, failing_solver, NULL};
-  const mo_side side = mo_side_make((mo_shape){ROWS, COLS}, false, 0);
-  const mo_root_rule rule = {.power = 0.25, .correction = 1.0, .gain = 1.0f, .eps = 1e-5};
-  float grad[ALL], statistics[ROWS * ROWS] = {0}, good[ROWS * ROWS], root[ROWS * ROWS];
-  float *work = malloc(mo_side_refresh_floats(side) * sizeof *work);
-  mo_counts counts = {0};
-  mo_random_fill(grad, ALL, 1.0, 1, 1);
-  mo_side_average(side, (mo_shape){ROWS, COLS}, grad, 0.5, statistics);
-  mo_side_refresh(side, statistics, &rule, mo_eigh_ladder, good, work, &counts, NULL);
-  assert_int_equal(counts.refreshes, 1);
-  assert_int_equal(counts.retries + counts.kept, 0);
-
-  mo_side_refresh(side, statistics, &rule, second_only, root, work, &counts, NULL);
-  assert_int_equal(counts.retries, 1);
-  assert_int_equal(counts.kept, 0);
-  for (size_t i = 0; i < ROWS * ROWS; i++) assert_true(fabsf(root[i] - good[i]) < 1e-5f);
-
-  memcpy(root, good, sizeof root);
-  mo_side_refresh(side, statistics, &rule, none, root, work, &counts, NULL);
-  assert_int_equal(counts.kept, 1);
-  assert_memory_equal(root, good, sizeof root);
-
-  statistics[0] = NAN; /* cannot happen, but if it did */
-  mo_side_refresh(side, statistics, &rule, mo_eigh_ladder, root, work, &counts, NULL);
-  assert_int_equal(counts.kept, 2);
-  assert_memory_equal(root, good, sizeof root);
-  free(work);
-}
-
-/* (root)^(1/power) must be the inverse of what was decomposed, for each exponent in use: a
- * fourth root that is really a square root passes tests on the identity. */
-static void test_roots_have_their_exponent(void **state)
-{
-  (void)state;
-  static const double powers[] = {0.0, 0.125, 0.25, 0.5};
-  const mo_side side = mo_side_make((mo_shape){ROWS, COLS}, false, 0);
-  float *work = malloc(mo_side_refresh_floats(side) * sizeof *work);
-  for (size_t p = 0; p < 4; p++) {
-    float statistics[ROWS * ROWS] = {0}, root[ROWS * ROWS];
-    for (size_t i = 0; i < ROWS; i++) statistics[i * ROWS + i] = ldexpf(1.0f, (int)i - 6);
-    const mo_root_rule rule = {
-        .power = powers[p], .correction = 1.0, .gain = 1.0f, .eps = 1e-10};
-    mo_counts counts = {0};
-    mo_side_refresh(side, statistics, &rule, mo_eigh_ladder, root, work, &counts, NULL);
-    for (size_t i = 0; i < ROWS; i++)
-      assert_true(fabs((double)root[i * ROWS + i] / pow(2.0, -powers[p] * ((double)i - 6.0)) -
-                       1) < 1e-6);
-  }
-  free(work);
-}
-
 static void test_units_follow_the_gradient(void **state)
 {
   (void)state;
   float momentum[4] = {1.0f, -2.0f, 0.5f, 0.0f}, second[4] = {1.0f, 4.0f, 0.25f, 0.0f};
   float basis[1] = {0.75f}, *const arrays[] = {momentum, second, basis};
-  const mo_part parts[] = {{"m", 4, 1}, {"v", 4, 2}, {"q", 1, 0}};
+  const mo_part parts[] = {{"m", 4, 1, {0}}, {"v", 4, 2, {0}}, {"q", 1, 0, {0}}};
   assert_int_equal(mo_unit_adapt(0, 1e-9f, parts, 3, arrays), 0);
   assert_int_equal(mo_unit_adapt(0, 0.0f, parts, 3, arrays), 0);
   assert_int_equal(mo_unit_adapt(0, 1e-38f, parts, 3, arrays),
@@ -172,6 +109,71 @@ static void test_fused_form_equals_plain_form(void **state)
   }
 }
 
+/* Which steps refreshed each of several equal matrices: bit t of due[i]. */
+enum { MATRICES = 10, PERIOD = 5 };
+
+typedef struct rhythm {
+  float values[MATRICES][ALL], grads[MATRICES][ALL];
+  double refreshes[MATRICES];
+  uint32_t due[MATRICES];
+  uint32_t step;
+} rhythm;
+
+static void count_refreshes(void *user, const char *param, const char *quantity, double value)
+{
+  rhythm *r = user;
+  const int i = param[0] - 'a';
+  if (strcmp(quantity, "refreshes") != 0) return;
+  if (value > r->refreshes[i]) r->due[i] |= 1u << r->step;
+  r->refreshes[i] = value;
+}
+
+static void run_rhythm(rhythm *r, int matrices, const char *stagger)
+{
+  mousse_optimizer *opt = NULL;
+  int group = 0;
+  *r = (rhythm){.step = 0};
+  assert_int_equal(mousse_create(NULL, &opt), MOUSSE_OK);
+  assert_int_equal(mousse_add_group(opt, "mousse", &group), MOUSSE_OK);
+  for (int i = 0; i < matrices; i++) {
+    const char name[2] = {(char)('a' + i), '\0'};
+    assert_int_equal(mousse_add_param(opt, group, name, ROWS, COLS, r->values[i], r->grads[i]),
+                     MOUSSE_OK);
+  }
+  assert_int_equal(mousse_set(opt, group, "refresh_every", PERIOD), MOUSSE_OK);
+  assert_int_equal(mousse_set_text(opt, group, "stagger", stagger), MOUSSE_OK);
+  assert_int_equal(mousse_prepare(opt), MOUSSE_OK);
+  assert_int_equal(mousse_observe(opt, count_refreshes, r), MOUSSE_OK);
+  for (r->step = 1; r->step <= 3 * PERIOD; r->step++) {
+    for (int i = 0; i < matrices; i++)
+      mo_random_fill(r->grads[i], ALL, 1.0, (uint64_t)i, r->step);
+    assert_int_equal(mousse_step(opt), MOUSSE_OK);
+  }
+  mousse_destroy(opt);
+}
+
+static void test_staggered_refreshes(void **state)
+{
+  (void)state;
+  rhythm *r = malloc(sizeof *r);
+  const uint32_t together = 1u << 1 | 1u << 6 | 1u << 11;
+  run_rhythm(r, MATRICES, "off");
+  for (int i = 0; i < MATRICES; i++) assert_int_equal(r->due[i], together);
+  run_rhythm(r, 1, "on"); /* a lone matrix keeps the rhythm of the paper */
+  assert_int_equal(r->due[0], together);
+
+  run_rhythm(r, MATRICES, "on");
+  for (uint32_t step = 1; step <= 3 * PERIOD; step++) {
+    int due = 0;
+    for (int i = 0; i < MATRICES; i++) due += (int)(r->due[i] >> step & 1);
+    if (step == 1)
+      assert_int_equal(due, MATRICES); /* the first is never late */
+    else
+      assert_in_range(due, 1, 3); /* of 2 on average */
+  }
+  free(r);
+}
+
 typedef struct notes {
   int count;
   char text[4096];
@@ -239,11 +241,10 @@ static void test_observer_is_told_and_changes_nothing(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ladder_of_solvers),
-      cmocka_unit_test(test_roots_have_their_exponent),
       cmocka_unit_test(test_units_follow_the_gradient),
       cmocka_unit_test(test_workspace_contents_do_not_matter),
       cmocka_unit_test(test_fused_form_equals_plain_form),
+      cmocka_unit_test(test_staggered_refreshes),
       cmocka_unit_test(test_observer_is_told_and_changes_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,8 +26,8 @@ enum { FIRST, SECOND, PART_COUNT };
 static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
 {
   (void)config_;
-  parts[FIRST] = (mo_part){"first_moment", mo_elements(shape), 1};
-  parts[SECOND] = (mo_part){"second_moment", mo_elements(shape), 2};
+  parts[FIRST] = (mo_part){"first_moment", mo_elements(shape), 1, {0}};
+  parts[SECOND] = (mo_part){"second_moment", mo_elements(shape), 2, {0}};
   return PART_COUNT;
 }
 

@@ -17,13 +17,14 @@
  */
 #include "optim/algorithm.h"
 #include "optim/momentum.h"
+#include "optim/root.h"
 #include "optim/spectral.h"
 
 #include <math.h>
 
 typedef struct config {
   double lr, mu, beta, alpha, eps, refresh_every, trace_norm, graft, sides, nesterov, outer,
-      bias_correction, newton_schulz, shape, weight_decay, block, form;
+      bias_correction, newton_schulz, shape, weight_decay, block, form, refresh, stagger;
 } config;
 
 static const char *const side_choices[] = {"both", "left", "right", "small", NULL};
@@ -52,6 +53,8 @@ static const mo_option options[] = {
              "cut longer sides into blocks of this size; 0: never"),
     MO_CHOICE(config, form, form_choices, FORM_AUTO, 1,
               "plain as written, fused with the long side multiplied once, or the cheaper"),
+    MO_OPTION_REFRESH(config),
+    MO_OPTION_STAGGER(config),
 };
 
 static mo_spectral pipeline(const config *c, mo_shape shape)
@@ -74,16 +77,18 @@ static mo_spectral pipeline(const config *c, mo_shape shape)
   return p;
 }
 
-enum { MOMENTUM, LEFT, RIGHT, LEFT_ROOT, RIGHT_ROOT, PART_COUNT };
+enum { MOMENTUM, LEFT, RIGHT, LEFT_BASIS, RIGHT_BASIS, PART_COUNT };
 
 static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
 {
-  const mo_spectral p = pipeline(config_, shape);
-  parts[MOMENTUM] = (mo_part){"momentum", mo_elements(shape), 1};
-  parts[LEFT] = (mo_part){"left", mo_side_floats(p.left), 2};
-  parts[RIGHT] = (mo_part){"right", mo_side_floats(p.right), 2};
-  parts[LEFT_ROOT] = (mo_part){"left_root", mo_side_floats(p.left), 0};
-  parts[RIGHT_ROOT] = (mo_part){"right_root", mo_side_floats(p.right), 0};
+  const config *c = config_;
+  const mo_spectral p = pipeline(c, shape);
+  const mo_refresh method = (mo_refresh)c->refresh;
+  parts[MOMENTUM] = (mo_part){"momentum", mo_elements(shape), 1, {0}};
+  parts[LEFT] = (mo_part){"left", mo_fold_floats(p.left), 2, p.left};
+  parts[RIGHT] = (mo_part){"right", mo_fold_floats(p.right), 2, p.right};
+  parts[LEFT_BASIS] = (mo_part){"left_basis", mo_root_basis_floats(method, p.left), 0, {0}};
+  parts[RIGHT_BASIS] = (mo_part){"right_basis", mo_root_basis_floats(method, p.right), 0, {0}};
   return PART_COUNT;
 }
 
@@ -94,9 +99,11 @@ static size_t larger(size_t a, size_t b)
 
 static size_t work_floats(const void *config_, mo_shape shape)
 {
-  const mo_spectral p = pipeline(config_, shape);
+  const config *c = config_;
+  const mo_spectral p = pipeline(c, shape);
+  const mo_refresh method = (mo_refresh)c->refresh;
   const size_t refresh =
-      larger(mo_side_refresh_floats(p.left), mo_side_refresh_floats(p.right));
+      larger(mo_root_work_floats(method, p.left), mo_root_work_floats(method, p.right));
   return 2 * mo_scratch_floats(mo_elements(shape)) + larger(refresh, mo_spectral_floats(&p));
 }
 
@@ -114,13 +121,13 @@ static double flops(const void *config_, mo_shape shape)
 
 /* One side's statistics, and its root when it is due. */
 static void precondition(const config *c, const mo_spectral *p, mo_side side,
-                         const mo_update *u, const float *grad, float *statistics, float *root,
+                         const mo_update *u, const float *grad, float *fold, float *basis,
                          float *work)
 {
   if (side.size == 0) return;
-  mo_side_average(side, u->shape, grad, c->beta, statistics);
-  if (u->step == 1) mo_side_identity(side, root);
-  if ((u->step - 1) % (uint64_t)c->refresh_every != 0) return;
+  mo_side_average(side, u->shape, grad, c->beta, fold);
+  if (u->step == 1) mo_side_identity(side, fold);
+  if (!mo_due(u, c->refresh_every, c->stagger != 0.0)) return;
   const mo_root_rule rule = {.power = mo_spectral_power(p, side, c->alpha),
                              .correction = c->bias_correction != 0.0
                                                ? 1.0 / (1.0 - pow(c->beta, (double)u->step))
@@ -128,8 +135,9 @@ static void precondition(const config *c, const mo_spectral *p, mo_side side,
                              .gain = u->gain,
                              .trace_norm = c->trace_norm != 0.0,
                              .damping = MO_DAMP_ABSOLUTE,
-                             .eps = c->eps};
-  mo_side_refresh(side, statistics, &rule, mo_eigh_ladder, root, work, u->counts, u->telemetry);
+                             .eps = c->eps,
+                             .method = (mo_refresh)c->refresh};
+  mo_root_refresh(side, &rule, fold, basis, work, u->counts, u->telemetry);
 }
 
 static void update(const void *config_, const mo_update *u)
@@ -142,11 +150,11 @@ static void update(const void *config_, const mo_update *u)
   float *const *state = u->state;
 
   const float *grad = mo_scaled_gradient(u, spare);
-  precondition(c, &p, p.left, u, grad, state[LEFT], state[LEFT_ROOT], work);
-  precondition(c, &p, p.right, u, grad, state[RIGHT], state[RIGHT_ROOT], work);
+  precondition(c, &p, p.left, u, grad, state[LEFT], state[LEFT_BASIS], work);
+  precondition(c, &p, p.right, u, grad, state[RIGHT], state[RIGHT_BASIS], work);
   const float *x0 = mo_momentum(state[MOMENTUM], grad, all, c->mu, c->nesterov != 0.0, spare);
-  mo_spectral_update(&p, x0, state[LEFT_ROOT], state[RIGHT_ROOT], 1e-7 * (double)u->gain,
-                     direction, work, u->telemetry);
+  mo_spectral_update(&p, x0, state[LEFT], state[RIGHT], 1e-7 * (double)u->gain, direction, work,
+                     u->telemetry);
   mo_spectral_step(u, direction, c->lr, c->weight_decay, c->shape);
 }
 

@@ -31,7 +31,7 @@ static mo_spectral pipeline(const config *c, mo_shape shape)
 static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
 {
   (void)config_;
-  parts[0] = (mo_part){"momentum", mo_elements(shape), 1};
+  parts[0] = (mo_part){"momentum", mo_elements(shape), 1, {0}};
   return 1;
 }
 

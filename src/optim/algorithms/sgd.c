@@ -29,7 +29,7 @@ static const mo_option options[] = {
 static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
 {
   (void)config_;
-  parts[0] = (mo_part){"momentum", mo_elements(shape), 1};
+  parts[0] = (mo_part){"momentum", mo_elements(shape), 1, {0}};
   return 1;
 }
 

@@ -13,13 +13,13 @@
  */
 #include "base/parallel.h"
 #include "linalg/vector.h"
-#include "optim/kronecker.h"
+#include "optim/root.h"
 
 #include <math.h>
 
 typedef struct config {
   double lr, beta1, beta2, eps, weight_decay, refresh_every, max_precond_dim, bias_correction,
-      graft;
+      graft, refresh, stagger;
 } config;
 
 static const char *const graft_choices[] = {"adam", "sgd", "none", NULL};
@@ -35,9 +35,11 @@ static const mo_option options[] = {
     MO_WHOLE(config, max_precond_dim, 10000, 1, 1e6, 1, "longer sides are not preconditioned"),
     MO_SWITCH(config, bias_correction, 1, 0, "correct the averages for starting at zero"),
     MO_CHOICE(config, graft, graft_choices, GRAFT_ADAM, 1, "whose norm the update gets"),
+    MO_OPTION_REFRESH(config),
+    MO_OPTION_STAGGER(config),
 };
 
-enum { FIRST, SECOND, LEFT, RIGHT, LEFT_ROOT, RIGHT_ROOT, PART_COUNT };
+enum { FIRST, SECOND, LEFT, RIGHT, LEFT_BASIS, RIGHT_BASIS, PART_COUNT };
 
 static mo_side side_of(const config *c, mo_shape shape, bool right)
 {
@@ -48,22 +50,24 @@ static mo_side side_of(const config *c, mo_shape shape, bool right)
 static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
 {
   const config *c = config_;
-  const size_t left = mo_side_floats(side_of(c, shape, false));
-  const size_t right = mo_side_floats(side_of(c, shape, true));
-  parts[FIRST] = (mo_part){"momentum", mo_elements(shape), 1};
-  parts[SECOND] =
-      (mo_part){"second_moment", c->graft == GRAFT_ADAM ? mo_elements(shape) : 0, 2};
-  parts[LEFT] = (mo_part){"left", left, 2};
-  parts[RIGHT] = (mo_part){"right", right, 2};
-  parts[LEFT_ROOT] = (mo_part){"left_root", left, 0};
-  parts[RIGHT_ROOT] = (mo_part){"right_root", right, 0};
+  const mo_side left = side_of(c, shape, false), right = side_of(c, shape, true);
+  const mo_refresh method = (mo_refresh)c->refresh;
+  const size_t second = c->graft == GRAFT_ADAM ? mo_elements(shape) : 0;
+  parts[FIRST] = (mo_part){"momentum", mo_elements(shape), 1, {0}};
+  parts[SECOND] = (mo_part){"second_moment", second, 2, {0}};
+  parts[LEFT] = (mo_part){"left", mo_fold_floats(left), 2, left};
+  parts[RIGHT] = (mo_part){"right", mo_fold_floats(right), 2, right};
+  parts[LEFT_BASIS] = (mo_part){"left_basis", mo_root_basis_floats(method, left), 0, {0}};
+  parts[RIGHT_BASIS] = (mo_part){"right_basis", mo_root_basis_floats(method, right), 0, {0}};
   return PART_COUNT;
 }
 
 static size_t work_floats(const void *config_, mo_shape shape)
 {
-  const size_t left = mo_side_refresh_floats(side_of(config_, shape, false));
-  const size_t right = mo_side_refresh_floats(side_of(config_, shape, true));
+  const config *c = config_;
+  const mo_refresh method = (mo_refresh)c->refresh;
+  const size_t left = mo_root_work_floats(method, side_of(c, shape, false));
+  const size_t right = mo_root_work_floats(method, side_of(c, shape, true));
   return 3 * mo_scratch_floats(mo_elements(shape)) + (left > right ? left : right);
 }
 
@@ -110,18 +114,19 @@ static double correction(const config *c, double beta, uint64_t step)
 }
 
 static void precondition(const config *c, mo_side side, const mo_update *u, const float *grad,
-                         float *statistics, float *root, float *work)
+                         float *fold, float *basis, float *work)
 {
   if (side.size == 0) return;
-  mo_side_average(side, u->shape, grad, c->beta2, statistics);
-  if (u->step == 1) mo_side_identity(side, root);
-  if ((u->step - 1) % (uint64_t)c->refresh_every != 0) return;
+  mo_side_average(side, u->shape, grad, c->beta2, fold);
+  if (u->step == 1) mo_side_identity(side, fold);
+  if (!mo_due(u, c->refresh_every, c->stagger != 0.0)) return;
   const mo_root_rule rule = {.power = 0.25,
                              .correction = correction(c, c->beta2, u->step),
                              .gain = u->gain,
                              .damping = MO_DAMP_RELATIVE,
-                             .eps = c->eps};
-  mo_side_refresh(side, statistics, &rule, mo_eigh_ladder, root, work, u->counts, u->telemetry);
+                             .eps = c->eps,
+                             .method = (mo_refresh)c->refresh};
+  mo_root_refresh(side, &rule, fold, basis, work, u->counts, u->telemetry);
 }
 
 /* What the update's norm has to be; norm is that of P_L m P_R, m in the state's unit. */
@@ -153,16 +158,16 @@ static void update(const void *config_, const mo_update *u)
   const float *grad = mo_scaled_gradient(u, spare);
   average(all, grad, (float)c->beta1, state[FIRST]);
   if (c->graft == GRAFT_ADAM) average_squares(all, grad, (float)c->beta2, state[SECOND]);
-  precondition(c, left, u, grad, state[LEFT], state[LEFT_ROOT], work);
-  precondition(c, right, u, grad, state[RIGHT], state[RIGHT_ROOT], work);
+  precondition(c, left, u, grad, state[LEFT], state[LEFT_BASIS], work);
+  precondition(c, right, u, grad, state[RIGHT], state[RIGHT_BASIS], work);
 
   const float *from = state[FIRST];
   if (left.size > 0) {
-    mo_side_multiply(left, u->shape, state[LEFT_ROOT], from, half);
+    mo_side_multiply(left, u->shape, state[LEFT], from, half);
     from = half;
   }
   if (right.size > 0) {
-    mo_side_multiply(right, u->shape, state[RIGHT_ROOT], from, direction);
+    mo_side_multiply(right, u->shape, state[RIGHT], from, direction);
     from = direction;
   }
   const double norm = sqrt(mo_sum_squares(from, all));

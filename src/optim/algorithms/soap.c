@@ -14,14 +14,16 @@
  * A side longer than max_precond_dim has Q = I. A basis is stored with eigenvectors as rows.
  */
 #include "base/parallel.h"
+#include "linalg/blas.h"
 #include "linalg/vector.h"
-#include "optim/kronecker.h"
+#include "optim/root.h"
 
 #include <math.h>
 #include <string.h>
 
 typedef struct config {
-  double lr, beta1, beta2, eps, weight_decay, refresh_every, max_precond_dim, bias_correction;
+  double lr, beta1, beta2, eps, weight_decay, refresh_every, max_precond_dim, bias_correction,
+      stagger;
 } config;
 
 static const mo_option options[] = {
@@ -33,6 +35,7 @@ static const mo_option options[] = {
     MO_WHOLE(config, refresh_every, 10, 1, 1e9, 0, "steps between moves of the basis"),
     MO_WHOLE(config, max_precond_dim, 10000, 1, 1e6, 1, "longer sides are left unrotated"),
     MO_SWITCH(config, bias_correction, 1, 0, "correct the moments for starting at zero"),
+    MO_OPTION_STAGGER(config),
 };
 
 enum { FIRST, SECOND, LEFT, RIGHT, LEFT_BASIS, RIGHT_BASIS, PART_COUNT };
@@ -45,23 +48,14 @@ static mo_side side_of(const config *c, mo_shape shape, bool right)
 
 static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
 {
-  const size_t left = mo_side_floats(side_of(config_, shape, false));
-  const size_t right = mo_side_floats(side_of(config_, shape, true));
-  parts[FIRST] = (mo_part){"first_moment", mo_elements(shape), 1};
-  parts[SECOND] = (mo_part){"second_moment", mo_elements(shape), 2};
-  parts[LEFT] = (mo_part){"left", left, 2};
-  parts[RIGHT] = (mo_part){"right", right, 2};
-  parts[LEFT_BASIS] = (mo_part){"left_basis", left, 0};
-  parts[RIGHT_BASIS] = (mo_part){"right_basis", right, 0};
+  const mo_side left = side_of(config_, shape, false), right = side_of(config_, shape, true);
+  parts[FIRST] = (mo_part){"first_moment", mo_elements(shape), 1, {0}};
+  parts[SECOND] = (mo_part){"second_moment", mo_elements(shape), 2, {0}};
+  parts[LEFT] = (mo_part){"left", mo_fold_floats(left), 2, left};
+  parts[RIGHT] = (mo_part){"right", mo_fold_floats(right), 2, right};
+  parts[LEFT_BASIS] = (mo_part){"left_basis", left.size * left.size, 0, {0}};
+  parts[RIGHT_BASIS] = (mo_part){"right_basis", right.size * right.size, 0, {0}};
   return PART_COUNT;
-}
-
-/* Moving one basis: the statistics mirrored, their product with the basis, estimates and order
- * of the eigenvalues, LAPACK's own. */
-static size_t move_floats(size_t n)
-{
-  return 2 * mo_scratch_floats(n * n) + 3 * mo_scratch_floats(n) +
-         mo_scratch_floats(mo_orthonormal_work_floats(n));
 }
 
 static size_t larger(size_t a, size_t b)
@@ -69,9 +63,12 @@ static size_t larger(size_t a, size_t b)
   return a > b ? a : b;
 }
 
+/* The first basis by eigh, later ones by a move with its order of columns. */
 static size_t basis_floats(mo_side side)
 {
-  return larger(move_floats(side.size), mo_side_refresh_floats(side));
+  const size_t n = side.size;
+  return larger(mo_scratch_floats(2 * n) + mo_basis_work_floats(n),
+                mo_root_work_floats(MO_REFRESH_EIGH, side));
 }
 
 static size_t work_floats(const void *config_, mo_shape shape)
@@ -113,7 +110,9 @@ static void rotate(const bases *b, mo_shape shape, mo_transpose into, const floa
     memcpy(y, half, rows * cols * sizeof *y);
 }
 
-/* m, v, and the quotient m / (sqrt(v) + eps). */
+/* m, v, and the quotient m / (sqrt(v) + eps). Adam's own quotient is of order 1; a move of the
+ * basis can leave m where v is nearly 0, and there the limit keeps the weights. */
+#define LIMIT 1e3f
 MO_CLONES static void adam(size_t count, const float *restrict grad, float beta1, float beta2,
                            float eps, float *restrict first, float *restrict second,
                            float *restrict quotient)
@@ -123,36 +122,24 @@ MO_CLONES static void adam(size_t count, const float *restrict grad, float beta1
     const float g = grad[i];
     first[i] = beta1 * first[i] + (1.0f - beta1) * g;
     second[i] = beta2 * second[i] + (1.0f - beta2) * g * g;
-    quotient[i] = first[i] / (sqrtf(second[i]) + eps);
+    const float q = first[i] / (sqrtf(second[i]) + eps);
+    const float below = q < LIMIT ? q : LIMIT;
+    quotient[i] = below > -LIMIT ? below : -LIMIT;
   }
 }
 
 /* The first basis: eigenvectors, largest eigenvalue first. */
-static void first_basis(mo_side side, const float *statistics, float *basis, float *work,
+static void first_basis(mo_side side, const float *fold, float *basis, float *work,
                         mo_counts *counts)
 {
   const size_t n = side.size;
   if (n == 0) return;
-  mo_side_identity(side, basis);
   double *matrix = (double *)(void *)work, *values = matrix + n * n;
-  if (!mo_side_decompose(n, statistics, 1.0, 0.0, mo_eigh_ladder, matrix, values, values + n,
-                         counts))
-    return;
+  const bool known =
+      mo_root_decompose(n, fold, 1.0, 0.0, NULL, matrix, values, values + n, counts);
   for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j < n; j++) basis[i * n + j] = (float)matrix[(n - 1 - i) * n + j];
-}
-
-/* order[] = indices by falling estimate; equal ones keep their order. */
-static void sort_falling(size_t n, const float *estimate, size_t *order)
-{
-  for (size_t i = 0; i < n; i++) {
-    size_t place = i;
-    while (place > 0 && estimate[order[place - 1]] < estimate[i]) {
-      order[place] = order[place - 1];
-      place--;
-    }
-    order[place] = i;
-  }
+    for (size_t j = 0; j < n; j++)
+      basis[i * n + j] = known ? (float)matrix[(n - 1 - i) * n + j] : i == j ? 1.0f : 0.0f;
 }
 
 /* Rows (left) or columns (right) of the second moment into the new order. */
@@ -166,29 +153,17 @@ static void permute_second(mo_side side, mo_shape shape, const size_t *order, fl
           side.right ? copy[i * shape.cols + order[j]] : copy[order[i] * shape.cols + j];
 }
 
-/* One power iteration and QR. On failure the old basis and moments stay. */
-static void move_basis(mo_side side, const mo_update *u, const float *statistics, float *basis,
+/* On failure the old basis and moments stay. */
+static void move_basis(mo_side side, const mo_update *u, const float *fold, float *basis,
                        float *second, float *copy, float *work)
 {
-  const size_t n = side.size;
-  if (n == 0) return;
-  float *whole = mo_scratch_take(&work, n * n), *product = mo_scratch_take(&work, n * n);
-  float *estimate = mo_scratch_take(&work, n);
-  size_t *order = (size_t *)(void *)mo_scratch_take(&work, 2 * n);
-  memcpy(whole, statistics, n * n * sizeof *whole);
-  mo_mirror(n, whole, n);
-  mo_gemm(MO_PLAIN, MO_PLAIN, n, n, n, 1.0f, basis, n, whole, n, 0.0f, product, n);
-  for (size_t i = 0; i < n; i++) estimate[i] = (float)mo_dot(basis + i * n, product + i * n, n);
-  sort_falling(n, estimate, order);
-  for (size_t i = 0; i < n; i++)
-    memcpy(whole + i * n, product + order[i] * n, n * sizeof *whole);
+  if (side.size == 0) return;
+  size_t *order = (size_t *)(void *)mo_scratch_take(&work, 2 * side.size);
   u->counts->refreshes++;
-  if (!mo_orthonormal_rows(n, whole, work)) {
+  if (mo_basis_move(side.size, fold, basis, order, work))
+    permute_second(side, u->shape, order, second, copy);
+  else
     u->counts->kept++;
-    return;
-  }
-  memcpy(basis, whole, n * n * sizeof *basis);
-  permute_second(side, u->shape, order, second, copy);
 }
 
 static void start(const config *c, const mo_update *u, const bases *b, const float *grad,
@@ -236,7 +211,7 @@ static void update(const void *config_, const mo_update *u)
   step(c, u, &b, grad, rotated, half);
   mo_side_average(b.left, u->shape, grad, c->beta2, u->state[LEFT]);
   mo_side_average(b.right, u->shape, grad, c->beta2, u->state[RIGHT]);
-  if ((u->step - 1) % (uint64_t)c->refresh_every != 0) return;
+  if (!mo_due(u, c->refresh_every, c->stagger != 0.0)) return;
   rotate(&b, u->shape, MO_TRANSPOSED, u->state[FIRST], half, rotated);
   move_basis(b.left, u, u->state[LEFT], b.left_basis, u->state[SECOND], half, work);
   move_basis(b.right, u, u->state[RIGHT], b.right_basis, u->state[SECOND], half, work);

@@ -1,0 +1,356 @@
+/* root.c - the root of a side from its statistics. */
+#include "optim/root.h"
+
+#include "linalg/blas.h"
+#include "linalg/fractions.h"
+#include "linalg/vector.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const mo_refresh_names[5] = {"auto", "eigh", "qr", "cholesky", NULL};
+const mo_eigh_solver mo_eigh_ladder[] = {mo_eigh_divide, mo_eigh_iterate, NULL};
+
+mo_refresh mo_refresh_resolve(mo_refresh method, mo_side side)
+{
+  if (method != MO_REFRESH_AUTO) return method;
+  return side.block <= 1024 ? MO_REFRESH_EIGH : MO_REFRESH_CHOLESKY;
+}
+
+size_t mo_root_basis_floats(mo_refresh method, mo_side side)
+{
+  size_t floats = 0;
+  if (mo_refresh_resolve(method, side) == MO_REFRESH_QR)
+    MO_FOR_BLOCKS(side, at) floats += at.size * at.size;
+  return floats;
+}
+
+/* matrix (double), eigenvalues, LAPACK's own */
+static size_t eigh_floats(size_t n)
+{
+  return mo_scratch_floats(2 * (n * n + n + mo_eigh_work_doubles(n)));
+}
+
+static size_t order_floats(size_t n)
+{
+  return mo_scratch_floats(n * sizeof(size_t) / sizeof(float));
+}
+
+size_t mo_basis_work_floats(size_t n)
+{
+  return 2 * mo_scratch_floats(n * n) + mo_scratch_floats(n) +
+         mo_scratch_floats(mo_orthonormal_work_floats(n));
+}
+
+static size_t larger(size_t a, size_t b)
+{
+  return a > b ? a : b;
+}
+
+size_t mo_root_work_floats(mo_refresh method, mo_side side)
+{
+  const size_t n = side.block;
+  if (side.size == 0) return 0;
+  switch (mo_refresh_resolve(method, side)) {
+  case MO_REFRESH_CHOLESKY:
+    return mo_scratch_floats(n * n) + 2 * mo_scratch_floats(n) +
+           mo_scratch_floats(mo_eigenvalues_work_floats(n));
+  case MO_REFRESH_QR:
+    return larger(eigh_floats(n),
+                  order_floats(n) + mo_scratch_floats(n) + mo_basis_work_floats(n));
+  default:
+    return eigh_floats(n);
+  }
+}
+
+/* The factor that takes stored statistics to normalised ones. In double: with gradients of
+ * 1e38 the true statistics are far beyond float. */
+static double normalisation(size_t n, const float *fold, const mo_root_rule *rule)
+{
+  const double factor = rule->correction / ((double)rule->gain * (double)rule->gain);
+  double trace = 0.0;
+  if (!rule->trace_norm) return factor;
+  for (size_t i = 0; i < n; i++) trace += (double)fold[i * (n + 1) + i];
+  return factor * (double)n / (factor * trace + rule->eps);
+}
+
+static void damp(size_t n, const mo_root_rule *rule, double *values)
+{
+  double lowest = values[0], highest = values[0];
+  for (size_t i = 1; i < n; i++) {
+    lowest = fmin(lowest, values[i]);
+    highest = fmax(highest, values[i]);
+  }
+  if (rule->damping == MO_DAMP_ABSOLUTE) {
+    const double shift = fmax(0.0, -lowest) + rule->eps;
+    for (size_t i = 0; i < n; i++) values[i] += shift;
+    return;
+  }
+  /* The floor keeps the zero matrix, whose relative damping is 0, finite: 1e-60^(-1/4) = 1e15.
+   */
+  for (size_t i = 0; i < n; i++)
+    values[i] = fmax(values[i], 0.0) + rule->eps * fmax(highest, 0.0) + 1e-60;
+}
+
+bool mo_root_decompose(size_t n, const float *fold, double factor, double shift,
+                       const mo_eigh_solver *ladder, double *matrix, double *values,
+                       double *work, mo_counts *counts)
+{
+  if (ladder == NULL) ladder = mo_eigh_ladder;
+  for (size_t rung = 0; ladder[rung] != NULL; rung++) {
+    if (rung > 0) counts->retries++;
+    for (size_t i = 0; i < n; i++) {
+      for (size_t j = 0; j <= i; j++)
+        matrix[i * n + j] = factor * (double)fold[i * (n + 1) + j];
+      matrix[i * n + i] += shift;
+    }
+    if (ladder[rung](n, matrix, values, work)) return true;
+  }
+  counts->kept++;
+  return false;
+}
+
+/* What an observer is told of a side, over all its blocks. */
+typedef struct spectrum {
+  double lowest, highest, squares;
+} spectrum;
+
+static const spectrum empty = {INFINITY, -INFINITY, 0.0};
+
+static void gather(spectrum *s, double value)
+{
+  s->lowest = fmin(s->lowest, value);
+  s->highest = fmax(s->highest, value);
+  s->squares += value * value;
+}
+
+typedef struct job {
+  const mo_root_rule *rule;
+  mo_counts *counts;
+  spectrum raw, normalised;
+  bool observed;
+} job;
+
+/* An eigenvalue of the normalised statistics, before damping. */
+static void observe(job *j, double value, double factor)
+{
+  const double gain = (double)j->rule->gain;
+  gather(&j->normalised, value);
+  gather(&j->raw, value / (factor * gain * gain));
+}
+
+/* root = sum_i values[i]^-power row_i^T row_i, as a symmetric product of scaled rows. */
+static void compose(size_t n, const double *values, double power, float *rows, float *fold)
+{
+  for (size_t i = 0; i < n; i++) mo_scale(rows + i * n, n, (float)pow(values[i], -0.5 * power));
+  mo_syrk(MO_UPPER, MO_TRANSPOSED, n, n, 1.0f, rows, n, 0.0f, fold + 1, n + 1);
+}
+
+/* Doubles become floats in their own memory: writing never gets ahead of reading. */
+static float *narrow(double *x, size_t count)
+{
+  float *narrowed = (float *)(void *)x;
+  for (size_t i = 0; i < count; i++) {
+    double wide;
+    memcpy(&wide, x + i, sizeof wide);
+    const float value = (float)wide;
+    memcpy(narrowed + i, &value, sizeof value);
+  }
+  return narrowed;
+}
+
+static void by_eigh(job *j, size_t n, float *fold, double factor, float *work)
+{
+  const double shift = j->rule->damping == MO_DAMP_ABSOLUTE ? j->rule->eps : 0.0;
+  double *matrix = (double *)(void *)work, *values = matrix + n * n;
+  if (!mo_root_decompose(n, fold, factor, shift, j->rule->ladder, matrix, values, values + n,
+                         j->counts))
+    return;
+  for (size_t i = 0; j->observed && i < n; i++) observe(j, values[i] - shift, factor);
+  damp(n, j->rule, values);
+  compose(n, values, j->rule->power, narrow(matrix, n * n), fold);
+}
+
+/* The eigenvectors of last time, moved; the first time, and when moving fails, by eigh. */
+static bool renew_basis(job *j, size_t n, const float *fold, float *basis, double factor,
+                        float *work)
+{
+  const bool first = mo_sum_squares(basis, n * n) == 0.0;
+  float *rest = work;
+  size_t *order = (size_t *)(void *)mo_scratch_take(&rest, order_floats(n));
+  if (!first && mo_basis_move(n, fold, basis, order, rest)) return true;
+  if (!first) j->counts->retries++;
+  double *matrix = (double *)(void *)work, *values = matrix + n * n;
+  if (!mo_root_decompose(n, fold, factor, 0.0, j->rule->ladder, matrix, values, values + n,
+                         j->counts))
+    return false;
+  for (size_t i = 0; i < n * n; i++) basis[i] = (float)matrix[i];
+  return true;
+}
+
+static void by_qr(job *j, size_t n, float *fold, float *basis, double factor, float *work)
+{
+  const double shift = j->rule->damping == MO_DAMP_ABSOLUTE ? j->rule->eps : 0.0;
+  if (!renew_basis(j, n, fold, basis, factor, work)) return;
+  double *values = (double *)(void *)mo_scratch_take(&work, 2 * n);
+  float *rows = mo_scratch_take(&work, n * n);
+  mo_symm_right(MO_LOWER, n, n, fold, n + 1, basis, n, rows, n);
+  for (size_t i = 0; i < n; i++) /* Rayleigh quotients */
+    values[i] = factor * mo_dot(basis + i * n, rows + i * n, n) + shift;
+  for (size_t i = 0; j->observed && i < n; i++) observe(j, values[i] - shift, factor);
+  damp(n, j->rule, values);
+  memcpy(rows, basis, n * n * sizeof *rows);
+  compose(n, values, j->rule->power, rows, fold);
+}
+
+/* An estimate from below of the statistics' largest eigenvalue, by power iteration. */
+static double largest_eigenvalue(size_t n, const float *fold, float *work)
+{
+  enum { ITERATIONS = 20 };
+  float *x = mo_scratch_take(&work, n), *y = mo_scratch_take(&work, n);
+  double norm = 0.0;
+  for (size_t i = 0; i < n; i++) x[i] = fold[i * (n + 1) + i]; /* leans to the large rows */
+  for (int k = 0; k < ITERATIONS; k++) {
+    const double length = sqrt(mo_sum_squares(x, n));
+    if (length == 0.0) return 0.0;
+    mo_scale(x, n, (float)(1.0 / length));
+    mo_symm_right(MO_LOWER, 1, n, fold, n + 1, x, n, y, n);
+    norm = sqrt(mo_sum_squares(y, n));
+    memcpy(x, y, n * sizeof *x);
+  }
+  return norm;
+}
+
+/* matrix (lower) = factor * statistics + shift I */
+static void load_lower(size_t n, const float *fold, double factor, double shift, float *matrix)
+{
+  for (size_t i = 0; i < n; i++) {
+    mo_copy_scaled(matrix + i * n, fold + i * (n + 1), i + 1, (float)factor);
+    matrix[i * n + i] += (float)shift;
+  }
+}
+
+/* root (upper) = keep * root + weight * (lower triangle of inverse)^T, by tiles. */
+static void add_transposed(size_t n, const float *inverse, float keep, float weight,
+                           float *fold)
+{
+  enum { TILE = 32 };
+  for (size_t rows = 0; rows < n; rows += TILE)
+    for (size_t cols = rows; cols < n; cols += TILE)
+      for (size_t i = rows; i < n && i < rows + TILE; i++)
+        for (size_t k = cols > i ? cols : i; k < n && k < cols + TILE; k++) {
+          float *place = fold + 1 + i * (n + 1) + k;
+          *place = (keep != 0.0f ? keep * *place : 0.0f) + weight * inverse[k * n + i];
+        }
+}
+
+/* The sum of shifted inverses, the hardest one first: if it succeeds, so do the others, whose
+ * shifts are larger, and if it fails the root is still what it was. */
+static bool sum_fractions(size_t n, const mo_fractions *f, double factor, double damping,
+                          float *fold, float *inverse)
+{
+  for (int term = 0; term < f->count; term++) {
+    load_lower(n, fold, factor, damping + f->shift[term], inverse);
+    if (!mo_invert_definite(n, inverse)) return false;
+    add_transposed(n, inverse, term > 0 ? 1.0f : 0.0f, (float)f->weight[term], fold);
+  }
+  for (size_t i = 0; i < n; i++) fold[1 + i * (n + 1) + i] += (float)f->constant;
+  return true;
+}
+
+static void by_cholesky(job *j, size_t n, float *fold, double factor, float *work)
+{
+  enum { TERMS = 5, TRIES = 3 };
+  const mo_root_rule *rule = j->rule;
+  float *inverse = mo_scratch_take(&work, n * n);
+  const double highest = factor * largest_eigenvalue(n, fold, work);
+  double damping =
+      rule->damping == MO_DAMP_ABSOLUTE ? 2.0 * rule->eps : rule->eps * highest + 1e-60;
+  if (j->observed) {
+    float *values = mo_scratch_take(&work, n);
+    load_lower(n, fold, factor, 0.0, inverse);
+    const bool known = mo_eigenvalues(n, inverse, values, work);
+    for (size_t i = 0; known && i < n; i++) observe(j, (double)values[i], factor);
+  }
+  for (int attempt = 0; attempt < TRIES; attempt++, damping *= 30.0) {
+    const double high = fmax(1.1 * highest, damping) + damping;
+    const mo_fractions f = mo_fractions_fit(rule->power, damping, high, TERMS);
+    if (sum_fractions(n, &f, factor, damping, fold, inverse)) return;
+    j->counts->retries++;
+  }
+  j->counts->kept++;
+}
+
+/* order[] = indices by falling estimate; equal ones keep their order. */
+static void sort_falling(size_t n, const float *estimate, size_t *order)
+{
+  for (size_t i = 0; i < n; i++) {
+    size_t place = i;
+    while (place > 0 && estimate[order[place - 1]] < estimate[i]) {
+      order[place] = order[place - 1];
+      place--;
+    }
+    order[place] = i;
+  }
+}
+
+bool mo_basis_move(size_t n, const float *fold, float *basis, size_t *order, float *work)
+{
+  float *product = mo_scratch_take(&work, n * n), *sorted = mo_scratch_take(&work, n * n);
+  float *estimate = mo_scratch_take(&work, n);
+  mo_symm_right(MO_LOWER, n, n, fold, n + 1, basis, n, product, n);
+  for (size_t i = 0; i < n; i++) estimate[i] = (float)mo_dot(basis + i * n, product + i * n, n);
+  sort_falling(n, estimate, order);
+  for (size_t i = 0; i < n; i++)
+    memcpy(sorted + i * n, product + order[i] * n, n * sizeof *sorted);
+  if (!mo_orthonormal_rows(n, sorted, work)) return false;
+  memcpy(basis, sorted, n * n * sizeof *basis);
+  return true;
+}
+
+typedef struct side_names {
+  const char *rms, *min, *max, *condition;
+} side_names;
+
+static const side_names raw_names[2] = {
+    {"left_rms", "left_min", "left_max", "left_condition"},
+    {"right_rms", "right_min", "right_max", "right_condition"}};
+static const side_names normalised_names[2] = {
+    {"left_normalised_rms", "left_normalised_min", "left_normalised_max",
+     "left_normalised_condition"},
+    {"right_normalised_rms", "right_normalised_min", "right_normalised_max",
+     "right_normalised_condition"}};
+
+/* The RMS is that of the matrix's entries: ||A||_F / n, and ||A||_F^2 is the sum of the squared
+ * eigenvalues. A condition that rounding hides is told as the largest that can be seen. */
+static void tell(mo_telemetry *telemetry, const side_names *names, const spectrum *s, size_t n)
+{
+  const double visible = fmax(s->lowest, 1e-16 * s->highest);
+  mo_note(telemetry, names->rms, sqrt(s->squares) / (double)n);
+  mo_note(telemetry, names->min, s->lowest);
+  mo_note(telemetry, names->max, s->highest);
+  mo_note(telemetry, names->condition, visible > 0.0 ? s->highest / visible : 1.0);
+}
+
+void mo_root_refresh(mo_side side, const mo_root_rule *rule, float *fold, float *basis,
+                     float *work, mo_counts *counts, mo_telemetry *telemetry)
+{
+  const mo_refresh method = mo_refresh_resolve(rule->method, side);
+  job j = {rule, counts, empty, empty, telemetry != NULL};
+  MO_FOR_BLOCKS(side, at)
+  {
+    float *block = fold + at.offset;
+    const double factor = normalisation(at.size, block, rule);
+    if (method == MO_REFRESH_CHOLESKY)
+      by_cholesky(&j, at.size, block, factor, work);
+    else if (method == MO_REFRESH_QR)
+      by_qr(&j, at.size, block, basis + side.block * at.start, factor, work);
+    else
+      by_eigh(&j, at.size, block, factor, work);
+  }
+  counts->refreshes++;
+  if (j.raw.highest >= j.raw.lowest) {
+    tell(telemetry, &raw_names[side.right], &j.raw, side.size);
+    tell(telemetry, &normalised_names[side.right], &j.normalised, side.size);
+  }
+}

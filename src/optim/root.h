@@ -1,0 +1,74 @@
+/* root.h - the root of a side from its statistics: P = A^-power.
+ *
+ *     A = statistics, corrected for their bias, normalised to the trace of the identity, damped
+ *
+ * Three ways, measured against each other in docs/refresh.md:
+ *   eigh      eigenvalue decomposition in double: the reference, and quick for short sides;
+ *   qr        the eigenvectors of last time, moved by one power iteration and QR;
+ *   cholesky  a sum of five partial fractions, each by one Cholesky factorization in float.
+ * When a way fails on a block there is another (eigh: a second algorithm; qr: eigh; cholesky:
+ * more damping); when all fail, the root of the block stays as it was. All of it is counted.
+ */
+#ifndef MOUSSE_OPTIM_ROOT_H
+#define MOUSSE_OPTIM_ROOT_H
+
+#include "linalg/lapack.h"
+#include "optim/algorithm.h"
+#include "optim/telemetry.h"
+
+typedef enum mo_refresh {
+  MO_REFRESH_AUTO,
+  MO_REFRESH_EIGH,
+  MO_REFRESH_QR,
+  MO_REFRESH_CHOLESKY
+} mo_refresh;
+extern const char *const mo_refresh_names[5];
+
+#define MO_OPTION_REFRESH(config)                                                              \
+  MO_CHOICE(config, refresh, mo_refresh_names, MO_REFRESH_AUTO, 1,                             \
+            "how roots are computed; auto: eigh up to 1024 rows or columns, then cholesky")
+#define MO_OPTION_STAGGER(config)                                                              \
+  MO_SWITCH(config, stagger, 0, 0, "spread the refreshes of the matrices over the steps")
+
+typedef enum mo_damping {
+  MO_DAMP_ABSOLUTE, /* lam + eps, then shifted above 0 and + eps: as Mousse was published */
+  MO_DAMP_RELATIVE  /* max(lam, 0) + eps * largest */
+} mo_damping;
+
+typedef struct mo_root_rule {
+  double power;      /* root = (...)^-power */
+  double correction; /* statistics are multiplied by it: 1/(1 - beta^t), or 1 */
+  float gain;        /* of the statistics' unit: they hold gain^2 * (true value) */
+  bool trace_norm;   /* scale each block to the trace of the identity */
+  mo_damping damping;
+  double eps;
+  mo_refresh method;
+  const mo_eigh_solver *ladder; /* to try in turn, ending in NULL; NULL: mo_eigh_ladder */
+} mo_root_rule;
+
+/* What `auto` is for this side. */
+mo_refresh mo_refresh_resolve(mo_refresh method, mo_side side);
+
+/* Floats of the eigenvectors that `qr` keeps between refreshes; 0 for the others. */
+size_t mo_root_basis_floats(mo_refresh method, mo_side side);
+
+/* Recomputes the root of every block. `basis` is looked at by qr alone. */
+size_t mo_root_work_floats(mo_refresh method, mo_side side);
+void mo_root_refresh(mo_side side, const mo_root_rule *rule, float *fold, float *basis,
+                     float *work, mo_counts *counts, mo_telemetry *telemetry);
+
+/* The eigenvalues (ascending) and eigenvectors (rows of `matrix`) of factor * statistics +
+ * shift I for one n x n block, by the first solver of the ladder that succeeds; false, and
+ * counted as kept, when none does. */
+extern const mo_eigh_solver mo_eigh_ladder[];
+bool mo_root_decompose(size_t n, const float *fold, double factor, double shift,
+                       const mo_eigh_solver *ladder, double *matrix, double *values,
+                       double *work, mo_counts *counts);
+
+/* Moves a basis (eigenvectors as rows) by one power iteration with the statistics and QR,
+ * sorted by falling estimates of the eigenvalues: order[i] is the old place of row i. False,
+ * with the basis unchanged, when the factorization fails. */
+size_t mo_basis_work_floats(size_t n);
+bool mo_basis_move(size_t n, const float *fold, float *basis, size_t *order, float *work);
+
+#endif

@@ -1,0 +1,88 @@
+/* side.c - one side of a matrix in a Kronecker-factored preconditioner. */
+#include "optim/side.h"
+
+#include "linalg/blas.h"
+#include "linalg/vector.h"
+
+#include <math.h>
+
+mo_side mo_side_make(mo_shape shape, bool right, size_t block)
+{
+  const size_t size = right ? shape.cols : shape.rows;
+  return (mo_side){right, size, block == 0 || block > size ? size : block};
+}
+
+mo_block mo_block_first(mo_side side)
+{
+  return (mo_block){0, side.block, 0};
+}
+
+bool mo_block_next(mo_side side, mo_block *block)
+{
+  block->offset += block->size * (block->size + 1);
+  block->start += block->size;
+  const size_t left = side.size - block->start;
+  block->size = left < side.block ? left : side.block;
+  return left > 0;
+}
+
+size_t mo_fold_floats(mo_side side)
+{
+  size_t floats = 0;
+  MO_FOR_BLOCKS(side, at) floats += at.size * (at.size + 1);
+  return floats;
+}
+
+void mo_side_average(mo_side side, mo_shape shape, const float *grad, double beta, float *fold)
+{
+  const float keep = (float)beta, add = (float)(1.0 - beta);
+  MO_FOR_BLOCKS(side, at)
+  {
+    float *statistics = fold + at.offset;
+    if (side.right)
+      mo_syrk(MO_LOWER, MO_TRANSPOSED, at.size, shape.rows, add, grad + at.start, shape.cols,
+              keep, statistics, at.size + 1);
+    else
+      mo_syrk(MO_LOWER, MO_PLAIN, at.size, shape.cols, add, grad + at.start * shape.cols,
+              shape.cols, keep, statistics, at.size + 1);
+  }
+}
+
+void mo_side_multiply(mo_side side, mo_shape shape, const float *fold, const float *x, float *y)
+{
+  const size_t cols = shape.cols;
+  MO_FOR_BLOCKS(side, at)
+  {
+    const float *root = fold + at.offset + 1;
+    if (side.right)
+      mo_symm_right(MO_UPPER, shape.rows, at.size, root, at.size + 1, x + at.start, cols,
+                    y + at.start, cols);
+    else
+      mo_symm_left(MO_UPPER, at.size, cols, root, at.size + 1, x + at.start * cols, cols,
+                   y + at.start * cols, cols);
+  }
+}
+
+void mo_side_identity(mo_side side, float *fold)
+{
+  MO_FOR_BLOCKS(side, at)
+  for (size_t i = 0; i < at.size; i++)
+    for (size_t j = i; j < at.size; j++)
+      fold[at.offset + i * (at.size + 1) + j + 1] = i == j ? 1.0f : 0.0f;
+}
+
+float mo_side_largest(mo_side side, const float *fold)
+{
+  float largest = 0.0f;
+  MO_FOR_BLOCKS(side, at)
+  for (size_t i = 0; i < at.size; i++)
+    largest = fmaxf(largest, mo_largest(fold + at.offset + i * (at.size + 1), i + 1));
+  return largest;
+}
+
+void mo_side_scale(mo_side side, float *fold, float factor)
+{
+  MO_FOR_BLOCKS(side, at)
+  for (size_t i = 0; i < at.size; i++)
+    mo_scale(fold + at.offset + i * (at.size + 1), i + 1, factor);
+}

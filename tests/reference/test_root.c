@@ -1,0 +1,233 @@
+/* test_root.c - statistics and roots of one side against plain loops in double, by every
+ * method, and the ladder of solvers: each rung is taken and counted, the last keeps what was
+ * there. */
+#include "base/random.h"
+#include "check.h"
+#include "optim/root.h"
+#include "reference/dense.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 14, COLS = 9, BLOCK = 5 };
+static const mo_shape shape = {ROWS, COLS};
+
+static bool fails(size_t n, double *a, double *values, double *work)
+{
+  for (size_t i = 0; i < n; i++) values[i] = a[i] = NAN; /* garbage that must not be used */
+  (void)work;
+  return false;
+}
+
+static const mo_eigh_solver second[] = {fails, mo_eigh_iterate, NULL};
+static const mo_eigh_solver none[] = {fails, fails, NULL};
+
+typedef struct trial {
+  mo_side side;
+  mo_root_rule rule;
+  float *fold, *basis, *work;
+  double *exact; /* statistics, whole side */
+  mo_counts counts;
+} trial;
+
+static void start(trial *t, bool right, size_t block, mo_refresh method)
+{
+  *t = (trial){.side = mo_side_make(shape, right, block),
+               .rule = {.power = 0.25,
+                        .correction = 1,
+                        .gain = 1.0f,
+                        .trace_norm = true,
+                        .damping = MO_DAMP_ABSOLUTE,
+                        .eps = 1e-3,
+                        .method = method}};
+  const size_t n = t->side.size;
+  t->fold = calloc(mo_fold_floats(t->side), sizeof *t->fold);
+  t->basis = calloc(n * n, sizeof *t->basis);
+  t->work = aligned_alloc(64, mo_root_work_floats(method, t->side) * sizeof *t->work + 64 -
+                                  mo_root_work_floats(method, t->side) * sizeof *t->work % 64);
+  t->exact = ref_zeros(n * n);
+  assert_true(t->fold != NULL && t->basis != NULL && t->work != NULL);
+}
+
+static void stop(trial *t)
+{
+  free(t->fold), free(t->basis), free(t->work), free(t->exact);
+}
+
+static void average(trial *t, uint64_t times)
+{
+  for (uint64_t k = 0; k < times; k++) {
+    float g[ROWS * COLS];
+    double wide[ROWS * COLS];
+    mo_random_fill(g, ROWS * COLS, 1, 5, k);
+    for (size_t i = 0; i < ROWS * COLS; i++) wide[i] = (double)g[i];
+    mo_side_average(t->side, shape, g, 0.9, t->fold);
+    if (t->side.right) ref_average_right(ROWS, COLS, wide, 0.9, t->exact);
+    if (!t->side.right) ref_average_left(ROWS, COLS, wide, 0.9, t->exact);
+  }
+}
+
+static void refresh(trial *t)
+{
+  mo_root_refresh(t->side, &t->rule, t->fold, t->basis, t->work, &t->counts, NULL);
+}
+
+static void check_statistics(const trial *t)
+{
+  const size_t n = t->side.size;
+  MO_FOR_BLOCKS(t->side, at)
+  for (size_t i = 0; i < at.size; i++)
+    for (size_t j = 0; j <= i; j++)
+      assert_true(fabs((double)t->fold[at.offset + i * (at.size + 1) + j] -
+                       t->exact[(at.start + i) * n + at.start + j]) < 1e-5);
+}
+
+/* The root of each block: (normalised + 2 eps)^-power, by the reference's eigen-solver. */
+static void check_roots(const trial *t, double limit)
+{
+  const size_t n = t->side.size;
+  MO_FOR_BLOCKS(t->side, at)
+  {
+    const size_t d = at.size;
+    double *s = ref_zeros(d * d), *values = ref_zeros(d), *vectors = ref_zeros(d * d);
+    double trace = 0, error = 0, norm = 0;
+    for (size_t i = 0; i < d; i++) trace += t->exact[(at.start + i) * n + at.start + i];
+    for (size_t i = 0; i < d; i++)
+      for (size_t j = 0; j < d; j++)
+        s[i * d + j] =
+            t->exact[(at.start + i) * n + at.start + j] * (double)d / (trace + t->rule.eps);
+    ref_eigh(d, s, values, vectors);
+    for (size_t i = 0; i < d; i++)
+      for (size_t j = i; j < d; j++) {
+        double expected = 0;
+        for (size_t k = 0; k < d; k++)
+          expected += pow(values[k] + 2 * t->rule.eps, -t->rule.power) * vectors[i * d + k] *
+                      vectors[j * d + k];
+        const double found = (double)t->fold[at.offset + 1 + i * (d + 1) + j];
+        error += pow(found - expected, 2);
+        norm += pow(expected, 2);
+      }
+    assert_true(sqrt(error) < limit * sqrt(norm));
+    free(vectors), free(values), free(s);
+  }
+}
+
+static void test_roots_by_every_method(void **state)
+{
+  (void)state;
+  static const size_t blocks[] = {0, BLOCK, 1000};
+  static const double powers[] = {0.0, 0.125, 0.25, 0.5};
+  for (int right = 0; right < 2; right++)
+    for (size_t b = 0; b < 3; b++)
+      for (size_t p = 0; p < 4; p++)
+        for (int method = MO_REFRESH_EIGH; method <= MO_REFRESH_CHOLESKY; method++) {
+          trial t;
+          start(&t, right, blocks[b], (mo_refresh)method);
+          t.rule.power = powers[p];
+          average(&t, 3);
+          check_statistics(&t);
+          refresh(&t);
+          check_roots(&t, method == MO_REFRESH_CHOLESKY ? 2e-2 : 1e-5);
+          check_statistics(&t); /* the root must not have touched them */
+          assert_int_equal(t.counts.refreshes, 1);
+          assert_int_equal(t.counts.retries + t.counts.kept, 0);
+          stop(&t);
+        }
+}
+
+/* The second refresh by qr moves the basis; with unchanged statistics it stays right. */
+static void test_qr_follows(void **state)
+{
+  (void)state;
+  trial t;
+  start(&t, false, 0, MO_REFRESH_QR);
+  average(&t, 5);
+  for (int i = 0; i < 4; i++) {
+    refresh(&t);
+    check_roots(&t, 1e-4);
+  }
+  assert_int_equal(t.counts.retries, 0);
+  stop(&t);
+}
+
+static void test_ladder_of_solvers(void **state)
+{
+  (void)state;
+  trial t;
+  start(&t, false, BLOCK, MO_REFRESH_EIGH);
+  const size_t bytes = mo_fold_floats(t.side) * sizeof *t.fold,
+               blocks = (ROWS + BLOCK - 1) / BLOCK;
+  float *before = malloc(bytes);
+  average(&t, 3);
+  t.rule.ladder = second;
+  refresh(&t);
+  check_roots(&t, 1e-5);
+  assert_int_equal(t.counts.retries, blocks);
+  assert_int_equal(t.counts.kept, 0);
+
+  memcpy(before, t.fold, bytes);
+  t.rule.ladder = none;
+  refresh(&t);
+  assert_memory_equal(before, t.fold, bytes);
+  assert_int_equal(t.counts.kept, blocks);
+
+  t.rule.ladder = NULL;
+  t.fold[0] = NAN; /* cannot happen, but if it did: only that block keeps its root */
+  refresh(&t);
+  assert_int_equal(t.counts.kept, blocks + 1);
+  free(before);
+  stop(&t);
+}
+
+/* Statistics that are not positive definite: more damping, then the old root. */
+static void test_cholesky_retries_with_more_damping(void **state)
+{
+  (void)state;
+  trial t;
+  start(&t, true, 0, MO_REFRESH_CHOLESKY);
+  t.rule.trace_norm = false;
+  for (size_t i = 0; i < COLS; i++) t.fold[i * (COLS + 1) + i] = i == 0 ? -0.01f : 1.0f;
+  refresh(&t);
+  assert_true(t.counts.retries > 0);
+  assert_int_equal(t.counts.kept, 0);
+  for (size_t i = 0; i < COLS; i++) assert_true(isfinite(t.fold[1 + i * (COLS + 1) + i]));
+
+  const mo_counts earlier = t.counts;
+  float *before = malloc(mo_fold_floats(t.side) * sizeof *before);
+  t.fold[0] = -1e6f;
+  memcpy(before, t.fold, mo_fold_floats(t.side) * sizeof *before);
+  refresh(&t);
+  assert_int_equal(t.counts.kept, earlier.kept + 1);
+  assert_memory_equal(before, t.fold, mo_fold_floats(t.side) * sizeof *before);
+  free(before);
+  stop(&t);
+}
+
+static void test_identity_and_multiply(void **state)
+{
+  (void)state;
+  for (int right = 0; right < 2; right++)
+    for (size_t block = 0; block <= BLOCK; block += BLOCK) {
+      const mo_side side = mo_side_make(shape, right, block);
+      float *fold = calloc(mo_fold_floats(side), sizeof *fold), x[ROWS * COLS], y[ROWS * COLS];
+      assert_non_null(fold);
+      mo_random_fill(x, ROWS * COLS, 1, 6, 0);
+      mo_side_identity(side, fold);
+      mo_side_multiply(side, shape, fold, x, y);
+      assert_memory_equal(x, y, sizeof x);
+      free(fold);
+    }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_roots_by_every_method),
+      cmocka_unit_test(test_qr_follows),
+      cmocka_unit_test(test_ladder_of_solvers),
+      cmocka_unit_test(test_cholesky_retries_with_more_damping),
+      cmocka_unit_test(test_identity_and_multiply),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

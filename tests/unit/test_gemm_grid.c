@@ -1,0 +1,113 @@
+/* test_gemm_grid.c - products on a grid of tiles: right, and the same bits on any threads. */
+#include "base/random.h"
+#include "check.h"
+#include "linalg/gemm_grid.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static float *random_matrix(size_t count, uint64_t seed)
+{
+  float *values = malloc(count * sizeof *values);
+  assert_non_null(values);
+  mo_random_fill(values, count, 1.0, seed, 0);
+  return values;
+}
+
+static double element(const float *a, size_t stride, mo_transpose transpose, size_t i, size_t j)
+{
+  return transpose == MO_PLAIN ? a[i * stride + j] : a[j * stride + i];
+}
+
+static void check_product(const mo_product *p, const float *before)
+{
+  for (size_t i = 0; i < p->rows; i++) {
+    for (size_t j = 0; j < p->cols; j++) {
+      double sum = 0;
+      for (size_t k = 0; k < p->inner; k++)
+        sum += element(p->a, p->a_stride, p->transpose_a, i, k) *
+               element(p->b, p->b_stride, p->transpose_b, k, j);
+      const size_t at = i * p->c_stride + j;
+      const double expected = p->alpha * sum + p->beta * (double)before[at];
+      assert_true(fabs(p->c[at] - expected) < 1e-3);
+    }
+  }
+}
+
+static void run_case(mo_transpose ta, mo_transpose tb, size_t m, size_t n, size_t k)
+{
+  float *a = random_matrix(m * k, 1), *b = random_matrix(k * n, 2);
+  float *before = random_matrix(m * n, 3), *first = random_matrix(m * n, 3);
+  mo_product p = {.transpose_a = ta,
+                  .transpose_b = tb,
+                  .rows = m,
+                  .cols = n,
+                  .inner = k,
+                  .alpha = 0.5f,
+                  .beta = 2.0f,
+                  .a = a,
+                  .b = b,
+                  .c = first,
+                  .a_stride = ta == MO_PLAIN ? k : m,
+                  .b_stride = tb == MO_PLAIN ? n : k,
+                  .c_stride = n};
+  mo_job job = mo_product_plan(&p);
+  mo_parallel_jobs(1, &job, 1);
+  check_product(&p, before);
+  for (int threads = 2; threads <= 4; threads++) {
+    float *c = random_matrix(m * n, 3);
+    p.c = c;
+    mo_parallel_jobs(threads, &job, 1);
+    assert_memory_equal(c, first, m * n * sizeof *c);
+    free(c);
+  }
+  free(a);
+  free(b);
+  free(before);
+  free(first);
+}
+
+static void test_products(void **state)
+{
+  (void)state;
+  mo_blas_enter();
+  run_case(MO_PLAIN, MO_PLAIN, 1, 1, 1);
+  run_case(MO_PLAIN, MO_TRANSPOSED, 131, 300, 17);
+  run_case(MO_TRANSPOSED, MO_PLAIN, 300, 257, 9);
+  run_case(MO_TRANSPOSED, MO_TRANSPOSED, 50, 1000, 3);
+  run_case(MO_PLAIN, MO_PLAIN, 1000, 40, 5);
+  mo_blas_leave();
+}
+
+static void count_item(void *context, size_t item, int thread)
+{
+  (void)thread;
+  ((int *)context)[item]++;
+}
+
+static void test_jobs_run_every_item_once(void **state)
+{
+  (void)state;
+  int counts[3][7] = {{0}};
+  const mo_job jobs[] = {{0, count_item, NULL},
+                         {7, count_item, counts[0]},
+                         {0, count_item, NULL},
+                         {1, count_item, counts[1]},
+                         {5, count_item, counts[2]}};
+  mo_parallel_jobs(3, jobs, sizeof jobs / sizeof *jobs);
+  for (size_t i = 0; i < 7; i++) {
+    assert_int_equal(counts[0][i], 1);
+    assert_int_equal(counts[1][i], i < 1);
+    assert_int_equal(counts[2][i], i < 5);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_products),
+      cmocka_unit_test(test_jobs_run_every_item_once),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
