@@ -29,12 +29,6 @@ typedef struct train_run {
 #define RUN_CHOICE(member, initial, choices, effect, help)    int member;
 #define RUN_OPTIMIZER(member, option, only, help)             char member[RUN_OPTION_TEXT];
 #include "train/run.def"
-#undef RUN_TEXT
-#undef RUN_INTEGER
-#undef RUN_NUMBER
-#undef RUN_SWITCH
-#undef RUN_CHOICE
-#undef RUN_OPTIMIZER
   run_option options[RUN_MOST_OPTIONS];
   size_t option_count;
 } train_run;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "linalg/blas.h"
 #include "train/evaluate.h"
 #include "train/session.h"
 #include "train/signals.h"
@@ -18,14 +19,19 @@ typedef struct trainer {
   const train_display *display;
   train_schedule schedule;
   run_notices notices; /* to the display and into log.txt */
+  char early[2048];    /* notices, in lines, from before log.txt was open */
   uint64_t saved;      /* the step of the newest checkpoint; 0: none */
 } trainer;
 
 static void tell(void *user, const char *text)
 {
   trainer *t = user;
+  const size_t used = strlen(t->early);
   run_notify(&t->display->notices, "%s", text);
-  metrics_note(&t->metrics, text);
+  if (t->metrics.started > 0)
+    metrics_note(&t->metrics, text);
+  else
+    snprintf(t->early + used, sizeof t->early - used, "\n%s", text);
 }
 
 static bool due(uint64_t step, int64_t every)
@@ -213,6 +219,12 @@ static void announce(trainer *t)
       .optimizer_bytes = mousse_bytes_held(s->groups.optimizer),
       .threads = run_threads(t->run),
   };
+  char head[512];
+  snprintf(head, sizeof head, "mousse %s, %s, %d threads: %s, %llu parameters, from step %llu",
+           mousse_version(), mo_blas_description(), start.threads, t->run->optimizer,
+           (unsigned long long)start.parameters, (unsigned long long)start.step);
+  metrics_note(&t->metrics, head);
+  if (t->early[0] != '\0') metrics_note(&t->metrics, t->early + 1);
   if (t->display->started != NULL) t->display->started(t->display->user, &start);
   if (!s->data.has_tokenizer)
     run_notify(&t->notices, "%s has no tokenizer: no samples, and 'generate' will need one",
@@ -226,7 +238,6 @@ static mousse_status execute(trainer *t, train_outcome *outcome, mo_error *error
   t->saved = t->session.state.step;
   metrics_open(&t->metrics, t->session.directory, t->saved, t->run->tensorboard,
                &t->display->notices);
-  t->notices = (run_notices){tell, t};
   mousse_status status = write_config(t, error);
   if (status == MOUSSE_OK) {
     announce(t);
@@ -247,7 +258,8 @@ mousse_status train_execute(const train_run *run, const train_display *display,
 {
   trainer t = {.run = run, .display = display, .schedule = run_schedule(run)};
   *outcome = (train_outcome){.signal = 0};
-  MO_TRY(session_open(&t.session, run, &display->notices, error));
+  t.notices = (run_notices){tell, &t};
+  MO_TRY(session_open(&t.session, run, &t.notices, error));
   memcpy(outcome->directory, t.session.directory, sizeof outcome->directory);
   const mousse_status status = execute(&t, outcome, error);
   session_close(&t.session);
