@@ -61,6 +61,9 @@ mousse_status run_set(train_run *run, const char *key, const char *text,
 /* run_yaml.c: reads a file over what is set already; writes all that is set, atomically. */
 mousse_status run_read(train_run *run, const char *path, const run_notices *notices,
                        mo_error *error);
+/* The same from text in memory; path is what messages call it. */
+mousse_status run_parse(train_run *run, const char *path, const char *text, size_t size,
+                        const run_notices *notices, mo_error *error);
 mousse_status run_write(const train_run *run, const char *path, mo_error *error);
 
 /* Names, ratios and batches must fit together. */
