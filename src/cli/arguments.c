@@ -33,7 +33,8 @@ static mousse_status take_option(const cli_command *command, char *const *words,
   *used = 1;
 
   target found = find(command, values, common, name);
-  if (found.row == NULL && equals == NULL && strncmp(name, "no-", 3) == 0) {
+  if (found.row == NULL && equals == NULL &&
+      (strncmp(name, "no-", 3) == 0 || strncmp(name, "no_", 3) == 0)) {
     found = find(command, values, common, name + 3);
     if (found.row != NULL && found.row->type == MO_TYPE_SWITCH)
       return mo_setting_set(found.row, found.values, "false", error);
