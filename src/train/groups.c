@@ -109,6 +109,9 @@ static mousse_status configure(train_groups *groups, const train_run *run, size_
   mousse_optimizer *optimizer = groups->optimizer;
   double lr = 0;
   notice_unused(run, notices);
+  /* In a run no step should wait for the refreshes of all matrices at once. */
+  if (has_option(run->optimizer, "stagger"))
+    MO_TRY(set_text(groups, GPT_MATRIX, "stagger", "stagger", "on", error));
   MO_TRY(set_named_options(groups, run, GPT_MATRIX, notices, error));
   MO_TRY(set_library_options(groups, run, GPT_MATRIX, false, error));
   mousse_status status = mousse_get(optimizer, GPT_MATRIX, "lr", &lr);
