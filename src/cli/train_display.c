@@ -80,6 +80,8 @@ static void show_step(cli_train_display *d, const step_report *r)
 {
   char left[32];
   const double rate = (double)d->per_step / d->per_seconds;
+  /* The machine may have been busy while its speed was measured. */
+  if (d->speed > 0 && rate * d->flops > d->speed) d->speed = rate * d->flops;
   train_display_duration((double)(d->steps - r->step) * d->per_seconds, left);
   if (d->terminal) fprintf(stderr, "\r\033[K");
   fprintf(stderr, "step %llu/%llu", (unsigned long long)r->step, (unsigned long long)d->steps);
