@@ -1,11 +1,14 @@
 /* cmd_train.c - mousse train: one command from data to a model. */
+#include "base/parallel.h"
 #include "cli/run_options.h"
 #include "cli/train_display.h"
+#include "comm/cluster.h"
 #include "train/estimate.h"
 #include "train/session.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 typedef struct values {
@@ -89,38 +92,79 @@ static void print_outcome(const train_outcome *o, uint64_t steps, bool nothing_d
            (unsigned long long)o->state.skipped);
 }
 
+static mousse_status train(const cli_invocation *call, const mousse_comm *comm,
+                           train_outcome *outcome, mo_error *error)
+{
+  static const train_display nobody = {.user = NULL};
+  const values *v = call->values;
+  cli_train_display watcher = train_display_start(call->quiet, v->json);
+  const train_display display = comm->rank == 0 ? train_display_functions(&watcher) : nobody;
+  const mousse_status status = train_execute(&v->options.run, comm, &display, outcome, error);
+  train_display_end(&watcher);
+  if (status == MOUSSE_OK && comm->rank == 0 && !call->quiet && !v->json)
+    print_outcome(outcome, (uint64_t)v->options.run.num_iterations, watcher.seen == 0);
+  fflush(NULL);
+  return status;
+}
+
+static void on_hung(int rank, double seconds)
+{
+  fprintf(stderr,
+          "mousse: rank %d: has waited %.0f s for the other ranks (rank_timeout); one hangs or "
+          "its machine is gone: the job is ended, the newest checkpoint is intact\n",
+          rank, seconds);
+}
+
+/* Ranks that share a machine and were not bound to processors of their own share its threads.
+ */
+static void share_threads(int ranks)
+{
+  const int online = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  if (ranks > 1 && getenv("OMP_NUM_THREADS") == NULL && mo_threads_available() == online)
+    mo_threads_limit(online / ranks > 0 ? online / ranks : 1);
+}
+
+/* A failure that all ranks know of is told by one. */
+static void tell_failure(mo_cluster *cluster, mousse_status status, mo_error *error)
+{
+  if (!cluster->started || status == MOUSSE_OK) return;
+  if (cluster->comm.rank == 0 || status == MOUSSE_COMM)
+    fprintf(stderr, "mousse: rank %d: %s\n", cluster->comm.rank, error->text);
+  if (status == MOUSSE_COMM) mo_cluster_abort(cluster, EXIT_FAILURE);
+  error->text[0] = '\0';
+}
+
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const values *v = call->values;
+  const train_run *options = &v->options.run;
   train_outcome outcome = {.signal = 0};
+  mo_cluster cluster;
   if (v->dry_run)
-    return dry_run(&v->options.run, call->quiet ? &run_notices_none : &run_notices_print,
-                   error);
-  cli_train_display watcher = train_display_start(call->quiet, v->json);
-  const train_display display = train_display_functions(&watcher);
-  const mousse_status status = train_execute(&v->options.run, &display, &outcome, error);
-  train_display_end(&watcher);
-  if (status != MOUSSE_OK) return status;
-  if (!call->quiet && !v->json)
-    print_outcome(&outcome, (uint64_t)v->options.run.num_iterations, watcher.seen == 0);
-  if (outcome.signal != 0 && !outcome.complete) {
-    fflush(NULL);
+    return dry_run(options, call->quiet ? &run_notices_none : &run_notices_print, error);
+  mousse_status status =
+      mo_cluster_open(&cluster, (double)options->rank_timeout, on_hung, error);
+  share_threads(cluster.local_size);
+  if (status == MOUSSE_OK) status = train(call, &cluster.comm, &outcome, error);
+  tell_failure(&cluster, status, error);
+  mo_cluster_close(&cluster);
+  if (status == MOUSSE_OK && outcome.signal != 0 && !outcome.complete)
     raise(outcome.signal); /* all is saved: whoever sent the signal sees that it had effect */
-  }
-  return MOUSSE_OK;
+  return status;
 }
 
 const cli_command command_train = {
     .name = "train",
     .summary = "Train a model",
     .arguments = "",
-    .details =
-        "A run directory that has a checkpoint is continued, exactly as if it had never "
-        "stopped.\n"
-        "SIGINT and SIGTERM finish the step, save and end; SIGUSR1 saves and goes on.\n\n"
-        "  mousse train --data-dir data/book --out runs/book --num-iterations 2000\n"
-        "  mousse train --config examples/configs/mousse-tiny.yaml --lr 0.01\n"
-        "  mousse train --out runs/book                      (continues it)\n",
+    .details = "A run directory that has a checkpoint is continued, exactly as if it had never "
+               "stopped.\n"
+               "SIGINT and SIGTERM finish the step, save and end; SIGUSR1 saves and goes on.\n"
+               "Under mpirun or srun the ranks share each batch and the optimizer's work.\n\n"
+               "  mousse train --data-dir data/book --out runs/book --num-iterations 2000\n"
+               "  mousse train --config examples/configs/mousse-tiny.yaml --lr 0.01\n"
+               "  mousse train --out runs/book                      (continues it)\n"
+               "  mpirun -n 4 mousse train --data-dir data/book --out runs/book --shards 8\n",
     .settings = MO_SETTINGS(rows),
     .base = &run_settings,
     .values_bytes = sizeof(values),

@@ -113,9 +113,9 @@ static mousse_status configure(train_groups *groups, const train_run *run, size_
 }
 
 static mousse_status build(train_groups *groups, const train_run *run, gpt_params *params,
-                           const run_notices *notices, mo_error *error)
+                           const mousse_comm *comm, const run_notices *notices, mo_error *error)
 {
-  const mousse_env env = {.struct_size = sizeof env, .threads = run_threads(run)};
+  const mousse_env env = {.struct_size = sizeof env, .threads = run_threads(run), .comm = comm};
   mousse_status status = mousse_create(&env, &groups->optimizer);
   for (int role = 0; role < GROUP_COUNT && status == MOUSSE_OK; role++) {
     int group = 0; /* groups are numbered from 0 in order, as the roles are */
@@ -133,10 +133,10 @@ static mousse_status build(train_groups *groups, const train_run *run, gpt_param
 }
 
 mousse_status groups_open(train_groups *groups, const train_run *run, gpt_params *params,
-                          const run_notices *notices, mo_error *error)
+                          const mousse_comm *comm, const run_notices *notices, mo_error *error)
 {
   *groups = (train_groups){0};
-  const mousse_status status = build(groups, run, params, notices, error);
+  const mousse_status status = build(groups, run, params, comm, notices, error);
   if (status != MOUSSE_OK) groups_close(groups);
   return status;
 }
