@@ -128,8 +128,10 @@ static void share_threads(int ranks)
 static void tell_failure(mo_cluster *cluster, mousse_status status, mo_error *error)
 {
   if (!cluster->started || status == MOUSSE_OK) return;
-  if (cluster->comm.rank == 0 || status == MOUSSE_COMM)
+  if (status == MOUSSE_COMM)
     fprintf(stderr, "mousse: rank %d: %s\n", cluster->comm.rank, error->text);
+  else if (cluster->comm.rank == 0)
+    fprintf(stderr, "mousse: %s\n", error->text);
   if (status == MOUSSE_COMM) mo_cluster_abort(cluster, EXIT_FAILURE);
   error->text[0] = '\0';
 }

@@ -65,8 +65,8 @@ mousse_status mo_ranks_same(const mousse_comm *comm, uint64_t mine, const char *
   mousse_status status = MOUSSE_OK;
   MO_TRY(mo_ranks_spread(comm, &first, sizeof first, error));
   if (first != mine)
-    status = mo_fail(error, MOUSSE_COMM, "%s %016llx here and %016llx on rank 0", what,
-                     (unsigned long long)mine, (unsigned long long)first);
+    status = mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s %016llx here and %016llx on rank 0",
+                     what, (unsigned long long)mine, (unsigned long long)first);
   return mo_ranks_agree(comm, status, error);
 }
 

@@ -51,14 +51,19 @@ static uint64_t hash_text(const char *text, uint64_t hash)
   return XXH3_64bits_withSeed(text, strlen(text) + 1, hash);
 }
 
-/* All that the ranks must have in common. How many threads each uses changes nothing. */
+/* How many threads a rank uses changes nothing, and its data are compared themselves. */
+static bool may_differ(const mo_setting *row)
+{
+  return strcmp(row->name, "threads") == 0 || strcmp(row->name, "data_dir") == 0;
+}
+
 static uint64_t hash_options(const train_run *run)
 {
   uint64_t hash = 0;
   for (size_t i = 0; i < run_settings.count; i++) {
     char text[MO_SETTING_PATH];
     const mo_setting *row = &run_settings.rows[i];
-    if (strcmp(row->name, "threads") == 0) continue;
+    if (may_differ(row)) continue;
     if (mo_setting_text(row, run, text, sizeof text)) hash = hash_text(text, hash);
   }
   for (size_t i = 0; i < run->option_count; i++) {
@@ -93,6 +98,7 @@ mousse_status team_compare_weights(const gpt_params *params, const mousse_comm *
 {
   if (comm->size == 1) return MOUSSE_OK;
   const uint64_t hash = XXH3_64bits(params->values, params->value_count * sizeof(float));
-  return mo_ranks_same(comm, hash, "the ranks have come apart: the weights' checksum is",
-                       error);
+  const mousse_status status =
+      mo_ranks_same(comm, hash, "the ranks have come apart: the weights' checksum is", error);
+  return status == MOUSSE_OK ? MOUSSE_OK : MOUSSE_COMM;
 }
