@@ -1,11 +1,9 @@
 /* cmd_params.c - mousse params: every tensor with its role, shape, algorithm and memory. */
 #include "cli/run_options.h"
 #include "train/estimate.h"
-#include "train/session.h"
 
 #include <jansson.h>
 #include <stdio.h>
-#include <unistd.h>
 
 typedef struct values {
   run_values options;
@@ -58,11 +56,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
   gpt_config config = {0};
   train_estimate e;
-  MO_TRY(run_check(options, error));
-  if (access(options->data_dir, F_OK) == 0)
-    MO_TRY(session_model(options, NULL, notices, &config, error));
-  else
-    MO_TRY(run_model(options, NULL, 0, &config, error));
+  MO_TRY(estimate_model(options, notices, &config, error));
   MO_TRY(estimate_open(&e, options, &config, notices, error));
   if (v->json)
     print_json(&e);

@@ -4,7 +4,6 @@
 #include "cli/train_display.h"
 #include "comm/cluster.h"
 #include "train/estimate.h"
-#include "train/session.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -61,14 +60,7 @@ static mousse_status dry_run(const train_run *run, const run_notices *notices, m
 {
   gpt_config config = {0};
   train_estimate e;
-  MO_TRY(run_check(run, error));
-  if (access(run->data_dir, F_OK) == 0) {
-    MO_TRY(session_model(run, NULL, notices, &config, error));
-  } else {
-    run_notify(notices, "data_dir '%s' is not there (yet): vocabulary of the preset",
-               run->data_dir);
-    MO_TRY(run_model(run, NULL, 0, &config, error));
-  }
+  MO_TRY(estimate_model(run, notices, &config, error));
   MO_TRY(estimate_open(&e, run, &config, notices, error));
   print_run(run);
   print_estimate(run, &e);

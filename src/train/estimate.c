@@ -4,9 +4,22 @@
 
 #include "base/clock.h"
 #include "linalg/gemm_grid.h"
+#include "train/session.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+mousse_status estimate_model(const train_run *run, const run_notices *notices,
+                             gpt_config *config, mo_error *error)
+{
+  MO_TRY(run_check(run, error));
+  if (access(run->data_dir, F_OK) == 0) return session_model(run, NULL, notices, config, error);
+  if (run->data_dir[0] != '\0')
+    run_notify(notices, "data_dir '%s' is not there (yet): vocabulary of the preset",
+               run->data_dir);
+  return run_model(run, NULL, 0, config, error);
+}
 
 static const char first_layer[] = "transformer.h.0.";
 

@@ -24,6 +24,10 @@ typedef struct train_estimate {
   double flops_per_step;  /* forward and backward */
 } train_estimate;
 
+/* The model of a run whose data need not be there yet. */
+mousse_status estimate_model(const train_run *run, const run_notices *notices,
+                             gpt_config *config, mo_error *error);
+
 mousse_status estimate_open(train_estimate *estimate, const train_run *run,
                             const gpt_config *config, const run_notices *notices,
                             mo_error *error);

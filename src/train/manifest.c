@@ -14,7 +14,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { LARGEST_MANIFEST = 1 << 20, READ_BYTES = 1 << 20 };
+enum { LARGEST_MANIFEST = 1 << 20, READ_BYTES = 1 << 16 };
 
 typedef struct digest {
   uint64_t bytes;

@@ -24,12 +24,6 @@ static const char *const run_schedules[] = {"cosine", "wsd", "constant", NULL};
 static const mo_setting rows[] = {
 #include "train/run.def"
 };
-#undef RUN_TEXT
-#undef RUN_INTEGER
-#undef RUN_NUMBER
-#undef RUN_SWITCH
-#undef RUN_CHOICE
-#undef RUN_OPTIMIZER
 const mo_settings run_settings = MO_SETTINGS(rows);
 
 /* The columns of run.def that settings do not know. */
@@ -44,12 +38,6 @@ static const struct {
 #define RUN_CHOICE(member, initial, choices, effect, help)    {RUN_##effect, NULL, NULL},
 #define RUN_OPTIMIZER(member, option, only, help)             {RUN_RESULT, option, only},
 #include "train/run.def"
-#undef RUN_TEXT
-#undef RUN_INTEGER
-#undef RUN_NUMBER
-#undef RUN_SWITCH
-#undef RUN_CHOICE
-#undef RUN_OPTIMIZER
 };
 
 /* Keys of published configurations that have no meaning here; a last '*' stands for any end. */

@@ -29,12 +29,6 @@ typedef struct train_run {
 #define RUN_CHOICE(member, initial, choices, effect, help)    int member;
 #define RUN_OPTIMIZER(member, option, only, help)             char member[RUN_OPTION_TEXT];
 #include "train/run.def"
-#undef RUN_TEXT
-#undef RUN_INTEGER
-#undef RUN_NUMBER
-#undef RUN_SWITCH
-#undef RUN_CHOICE
-#undef RUN_OPTIMIZER
   run_option options[RUN_MOST_OPTIONS];
   size_t option_count;
 } train_run;
@@ -67,6 +61,9 @@ mousse_status run_set(train_run *run, const char *key, const char *text,
 /* run_yaml.c: reads a file over what is set already; writes all that is set, atomically. */
 mousse_status run_read(train_run *run, const char *path, const run_notices *notices,
                        mo_error *error);
+/* The same from text in memory; path is what messages call it. */
+mousse_status run_parse(train_run *run, const char *path, const char *text, size_t size,
+                        const run_notices *notices, mo_error *error);
 mousse_status run_write(const train_run *run, const char *path, mo_error *error);
 
 /* Names, ratios and batches must fit together. */

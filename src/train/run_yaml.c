@@ -114,20 +114,27 @@ static mousse_status parse(reader *r, const char *text, size_t size, mo_error *e
   return status;
 }
 
+mousse_status run_parse(train_run *run, const char *path, const char *text, size_t size,
+                        const run_notices *notices, mo_error *error)
+{
+  reader *r = mo_allocate(NULL, sizeof *r);
+  if (r == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to read it", path);
+  r->run = run;
+  r->path = path;
+  r->notices = notices;
+  const mousse_status status = parse(r, text, size, error);
+  mo_release(NULL, r, sizeof *r);
+  return status;
+}
+
 mousse_status run_read(train_run *run, const char *path, const run_notices *notices,
                        mo_error *error)
 {
   char *text = NULL;
   size_t size = 0;
-  reader *r = mo_allocate(NULL, sizeof *r);
-  if (r == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to read it", path);
-  mousse_status status = mo_file_read(NULL, path, LARGEST_CONFIG, &text, &size, error);
-  if (status == MOUSSE_OK) {
-    *r = (reader){.run = run, .path = path, .notices = notices};
-    status = parse(r, text, size, error);
-    mo_release(NULL, text, size + 1);
-  }
-  mo_release(NULL, r, sizeof *r);
+  MO_TRY(mo_file_read(NULL, path, LARGEST_CONFIG, &text, &size, error));
+  const mousse_status status = run_parse(run, path, text, size, notices, error);
+  mo_release(NULL, text, size + 1);
   return status;
 }
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "comm/ranks.h"
+#include "linalg/blas.h"
 #include "train/evaluate.h"
 #include "train/session.h"
 #include "train/signals.h"
@@ -22,6 +23,7 @@ typedef struct trainer {
   const train_display *display;
   train_schedule schedule;
   run_notices notices; /* to the display and into log.txt */
+  char early[2048];    /* notices, in lines, from before log.txt was open */
   uint64_t saved;      /* the step of the newest checkpoint; 0: none */
   int stop;            /* the signal that ends the run; 0: none */
   bool save_wanted;    /* a signal asked for a checkpoint */
@@ -30,8 +32,12 @@ typedef struct trainer {
 static void tell(void *user, const char *text)
 {
   trainer *t = user;
+  const size_t used = strlen(t->early);
   run_notify(&t->display->notices, "%s", text);
-  metrics_note(&t->metrics, text);
+  if (t->metrics.started > 0)
+    metrics_note(&t->metrics, text);
+  else
+    snprintf(t->early + used, sizeof t->early - used, "\n%s", text);
 }
 
 static bool due(uint64_t step, int64_t every)
@@ -239,6 +245,12 @@ static mousse_status announce(trainer *t, mo_error *error)
       .ranks = t->comm->size,
       .threads = run_threads(t->run),
   };
+  char head[512];
+  snprintf(head, sizeof head, "mousse %s, %s, %d threads: %s, %llu parameters, from step %llu",
+           mousse_version(), mo_blas_description(), start.threads, t->run->optimizer,
+           (unsigned long long)start.parameters, (unsigned long long)start.step);
+  metrics_note(&t->metrics, head);
+  if (t->early[0] != '\0') metrics_note(&t->metrics, t->early + 1);
   if (t->display->started != NULL) t->display->started(t->display->user, &start);
   if (!s->data.has_tokenizer)
     run_notify(&t->notices, "%s has no tokenizer: no samples, and 'generate' will need one",
@@ -256,7 +268,6 @@ static mousse_status execute(trainer *t, train_outcome *outcome, mo_error *error
   else
     metrics_open(&t->metrics, t->session.directory, t->saved, t->run->tensorboard,
                  &t->display->notices);
-  t->notices = (run_notices){tell, t};
   mousse_status status = MO_FIRST_RANK(t->comm, write_config(t, error), error);
   if (status == MOUSSE_OK) status = announce(t, error);
   if (status == MOUSSE_OK) {
@@ -275,7 +286,7 @@ static mousse_status execute(trainer *t, train_outcome *outcome, mo_error *error
 static mousse_status open_and_execute(trainer *t, train_outcome *outcome, mo_error *error)
 {
   MO_TRY(team_compare(t->run, t->comm, error));
-  MO_TRY(session_open(&t->session, t->run, t->comm, &t->display->notices, error));
+  MO_TRY(session_open(&t->session, t->run, t->comm, &t->notices, error));
   memcpy(outcome->directory, t->session.directory, sizeof outcome->directory);
   const mousse_status status = execute(t, outcome, error);
   session_close(&t->session);
@@ -291,5 +302,6 @@ mousse_status train_execute(const train_run *run, const mousse_comm *comm,
   MO_TRY(team_settle_shards(&settled, comm, error));
   trainer t = {
       .run = &settled, .comm = comm, .display = display, .schedule = run_schedule(&settled)};
+  t.notices = (run_notices){tell, &t};
   return open_and_execute(&t, outcome, error);
 }
