@@ -127,12 +127,28 @@ static mousse_status build(train_groups *groups, const train_run *run, gpt_param
                               t->value, t->gradient);
   }
   if (status != MOUSSE_OK) return groups_fail(groups, status, error);
-  MO_TRY(configure(groups, run, params->config.n_embd, notices, error));
-  status = mousse_prepare(groups->optimizer);
+  return configure(groups, run, params->config.n_embd, notices, error);
+}
+
+static mousse_status build_and_prepare(train_groups *groups, const train_run *run,
+                                       gpt_params *params, const mousse_comm *comm,
+                                       const run_notices *notices, mo_error *error)
+{
+  MO_TRY(build(groups, run, params, comm, notices, error));
+  const mousse_status status = mousse_prepare(groups->optimizer);
   return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
 }
 
 mousse_status groups_open(train_groups *groups, const train_run *run, gpt_params *params,
+                          const mousse_comm *comm, const run_notices *notices, mo_error *error)
+{
+  *groups = (train_groups){0};
+  const mousse_status status = build_and_prepare(groups, run, params, comm, notices, error);
+  if (status != MOUSSE_OK) groups_close(groups);
+  return status;
+}
+
+mousse_status groups_plan(train_groups *groups, const train_run *run, gpt_params *params,
                           const mousse_comm *comm, const run_notices *notices, mo_error *error)
 {
   *groups = (train_groups){0};
