@@ -1,11 +1,10 @@
 /* cmd_plan.c - mousse plan: what a run takes on several ranks, before they are rented. */
-#include "base/parallel.h"
+#include "cli/job.h"
 #include "cli/run_options.h"
-#include "cli/train_display.h"
+#include "comm/ranks.h"
 #include "train/scale.h"
 
 #include <stdio.h>
-#include <string.h>
 
 typedef struct values {
   run_values options;
@@ -23,8 +22,10 @@ static const mo_setting rows[] = {
                        "batch_size says it"),
     MO_SETTING_NUMBER(values, gflops, "0", 0, 1e9,
                       "speed of a matrix product on a rank; 0: that of this machine, measured"),
-    MO_SETTING_NUMBER(values, bandwidth, "1", 1e-6, 1e6, "GB per second that a rank sends"),
-    MO_SETTING_NUMBER(values, latency, "20", 0, 1e9, "microseconds that a message takes"),
+    MO_SETTING_NUMBER(values, bandwidth, "1", 1e-6, 1e6,
+                      "GB per second that a rank sends; measured instead under mpirun"),
+    MO_SETTING_NUMBER(values, latency, "20", 0, 1e9,
+                      "microseconds that a message takes; measured instead under mpirun"),
 };
 
 static void print_head(const train_run *run, const train_estimate *e, const scale_machine *m)
@@ -38,7 +39,7 @@ static void print_head(const train_run *run, const train_estimate *e, const scal
          (long long)run->batch_size, (double)run->batch_size * (double)c->sequence_len,
          e->flops_per_step, run->optimizer, run->scalar_opt, run_threads(run), m->flops / 1e9,
          m->bandwidth / 1e9, 1e6 * m->latency);
-  printf("%6s %10s %12s %10s %12s %12s %10s | %9s %9s %9s %9s %9s\n", "ranks", "model GB",
+  printf("%6s %10s %12s %10s %12s %12s %10s | %9s %9s %10s %9s %9s\n", "ranks", "model GB",
          "optimizer GB", "state GB", "compute TF", "optimizer TF", "sent GB", "compute s",
          "optim. s", "exchange s", "step s", "tokens/s");
 }
@@ -58,28 +59,42 @@ static bool wanted(int ranks, int64_t asked)
   return ranks == asked || (ranks & (ranks - 1)) == 0;
 }
 
-static mousse_status print_plan(const values *v, const train_run *run,
-                                const run_notices *notices, mo_error *error)
+static mousse_status print_rows(const values *v, const train_run *run, const train_estimate *e,
+                                const scale_machine *machine, mo_error *error)
 {
   const int most = v->ranks > 1 ? 1024 : 1;
+  print_head(run, e, machine);
+  for (int ranks = 1; ranks <= most; ranks++) {
+    scale_plan p;
+    if (!wanted(ranks, v->ranks)) continue;
+    MO_TRY(scale_plan_make(&p, run, e, ranks, machine, error));
+    print_row(run, e, &p);
+  }
+  return MOUSSE_OK;
+}
+
+static mousse_status print_plan(const values *v, const train_run *run,
+                                const scale_machine *machine, const run_notices *notices,
+                                mo_error *error)
+{
   gpt_config config = {0};
   train_estimate e;
   MO_TRY(estimate_model(run, notices, &config, error));
   MO_TRY(estimate_open(&e, run, &config, notices, error));
-  const scale_machine machine = {.flops = v->gflops > 0 ? 1e9 * v->gflops
-                                                        : estimate_speed(run_threads(run)),
-                                 .bandwidth = 1e9 * v->bandwidth,
-                                 .latency = 1e-6 * v->latency};
-  mousse_status status = MOUSSE_OK;
-  print_head(run, &e, &machine);
-  for (int ranks = 1; status == MOUSSE_OK && ranks <= most; ranks++) {
-    scale_plan p;
-    if (!wanted(ranks, v->ranks)) continue;
-    status = scale_plan_make(&p, run, &e, ranks, &machine, error);
-    if (status == MOUSSE_OK) print_row(run, &e, &p);
-  }
+  const mousse_status status = print_rows(v, run, &e, machine, error);
   estimate_close(&e);
   return status;
+}
+
+/* All ranks measure at the same time, as they would compute; the first one's figures count. */
+static mousse_status measure(const values *v, int threads, const mousse_comm *comm,
+                             scale_machine *machine, mo_error *error)
+{
+  *machine = (scale_machine){
+      .flops = 1e9 * v->gflops, .bandwidth = 1e9 * v->bandwidth, .latency = 1e-6 * v->latency};
+  if (machine->flops <= 0) machine->flops = estimate_speed(threads);
+  if (machine->flops <= 0) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to measure with");
+  return comm->size > 1 ? scale_measure(machine, comm, error) : MOUSSE_OK;
 }
 
 /* Tokens become sequences, as many for each of the ranks. */
@@ -89,17 +104,28 @@ static void set_batch(train_run *run, int64_t tokens, int64_t ranks, size_t leng
   run->batch_size = (shares > 0 ? shares : 1) * ranks;
 }
 
-static mousse_status run(const cli_invocation *call, mo_error *error)
+static mousse_status plan(const values *v, const mousse_comm *comm, const run_notices *notices,
+                          mo_error *error)
 {
-  const values *v = call->values;
-  const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
   train_run options = v->options.run;
   gpt_config config = {0};
+  scale_machine machine;
   if (v->model[0] != '\0') MO_TRY(run_set(&options, "preset", v->model, notices, error));
   MO_TRY(run_model(&options, NULL, 0, &config, error));
   if (v->batch > 0) set_batch(&options, v->batch, v->ranks, config.sequence_len);
   options.shards = v->ranks;
-  return print_plan(v, &options, notices, error);
+  MO_TRY(mo_ranks_agree(comm, measure(v, run_threads(&options), comm, &machine, error), error));
+  return comm->rank == 0 ? print_plan(v, &options, &machine, notices, error) : MOUSSE_OK;
+}
+
+static mousse_status run(const cli_invocation *call, mo_error *error)
+{
+  const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
+  mo_cluster cluster;
+  mousse_status status = job_open(&cluster, 0, error);
+  if (status == MOUSSE_OK) status = plan(call->values, &cluster.comm, notices, error);
+  job_close(&cluster, status, error);
+  return status;
 }
 
 const cli_command command_plan = {

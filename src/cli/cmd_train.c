@@ -1,14 +1,11 @@
 /* cmd_train.c - mousse train: one command from data to a model. */
-#include "base/parallel.h"
+#include "cli/job.h"
 #include "cli/run_options.h"
 #include "cli/train_display.h"
-#include "comm/cluster.h"
 #include "train/estimate.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 typedef struct values {
   run_values options;
@@ -99,35 +96,6 @@ static mousse_status train(const cli_invocation *call, const mousse_comm *comm,
   return status;
 }
 
-static void on_hung(int rank, double seconds)
-{
-  fprintf(stderr,
-          "mousse: rank %d: has waited %.0f s for the other ranks (rank_timeout); one hangs or "
-          "its machine is gone: the job is ended, the newest checkpoint is intact\n",
-          rank, seconds);
-}
-
-/* Ranks that share a machine and were not bound to processors of their own share its threads.
- */
-static void share_threads(int ranks)
-{
-  const int online = (int)sysconf(_SC_NPROCESSORS_ONLN);
-  if (ranks > 1 && getenv("OMP_NUM_THREADS") == NULL && mo_threads_available() == online)
-    mo_threads_limit(online / ranks > 0 ? online / ranks : 1);
-}
-
-/* A failure that all ranks know of is told by one. */
-static void tell_failure(mo_cluster *cluster, mousse_status status, mo_error *error)
-{
-  if (!cluster->started || status == MOUSSE_OK) return;
-  if (status == MOUSSE_COMM)
-    fprintf(stderr, "mousse: rank %d: %s\n", cluster->comm.rank, error->text);
-  else if (cluster->comm.rank == 0)
-    fprintf(stderr, "mousse: %s\n", error->text);
-  if (status == MOUSSE_COMM) mo_cluster_abort(cluster, EXIT_FAILURE);
-  error->text[0] = '\0';
-}
-
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const values *v = call->values;
@@ -136,12 +104,9 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   mo_cluster cluster;
   if (v->dry_run)
     return dry_run(options, call->quiet ? &run_notices_none : &run_notices_print, error);
-  mousse_status status =
-      mo_cluster_open(&cluster, (double)options->rank_timeout, on_hung, error);
-  share_threads(cluster.local_size);
+  mousse_status status = job_open(&cluster, (double)options->rank_timeout, error);
   if (status == MOUSSE_OK) status = train(call, &cluster.comm, &outcome, error);
-  tell_failure(&cluster, status, error);
-  mo_cluster_close(&cluster);
+  job_close(&cluster, status, error);
   if (status == MOUSSE_OK && outcome.signal != 0 && !outcome.complete)
     raise(outcome.signal); /* all is saved: whoever sent the signal sees that it had effect */
   return status;

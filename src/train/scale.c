@@ -1,7 +1,9 @@
 /* scale.c - see scale.h. */
 #include "train/scale.h"
 
+#include "base/clock.h"
 #include "comm/comm.h"
+#include "comm/ranks.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -103,5 +105,37 @@ mousse_status scale_plan_make(scale_plan *p, const train_run *run, const train_e
   p->compute_seconds = p->compute_flops / (efficiency * machine->flops);
   p->optimizer_seconds = p->optimizer_flops / (efficiency * machine->flops);
   p->exchange_seconds = p->sent_bytes / machine->bandwidth + p->messages * machine->latency;
+  return MOUSSE_OK;
+}
+
+/* The shortest of several sums of `count` floats. */
+static mousse_status time_sum(const mousse_comm *comm, float *data, size_t count, int times,
+                              double *seconds, mo_error *error)
+{
+  *seconds = INFINITY;
+  for (int i = 0; i < times; i++) {
+    const double started = mo_seconds();
+    MO_TRY(mo_ranks_sum(comm, data, count, error));
+    const double took = mo_seconds() - started;
+    if (took < *seconds) *seconds = took;
+  }
+  return MOUSSE_OK;
+}
+
+mousse_status scale_measure(scale_machine *machine, const mousse_comm *comm, mo_error *error)
+{
+  const size_t count = 1 << 22, bytes = count * sizeof(float);
+  const double others = comm->size - 1.0;
+  double one = 0, many = 0;
+  float *data = mo_allocate(NULL, bytes);
+  mousse_status status =
+      data != NULL ? MOUSSE_OK : mo_fail(error, MOUSSE_NO_MEMORY, "no memory to measure with");
+  status = mo_ranks_agree(comm, status, error);
+  if (status == MOUSSE_OK) status = time_sum(comm, data, 1, 100, &one, error);
+  if (status == MOUSSE_OK) status = time_sum(comm, data, count, 5, &many, error);
+  mo_release(NULL, data, bytes);
+  if (status != MOUSSE_OK) return status;
+  machine->latency = one / others;
+  machine->bandwidth = 2 * (double)bytes * others / comm->size / many;
   return MOUSSE_OK;
 }

@@ -32,6 +32,10 @@ typedef struct scale_plan {
   double compute_seconds, optimizer_seconds, exchange_seconds;
 } scale_plan;
 
+/* [collective] What the ranks' network does, measured for a moment: bandwidth and latency of
+ * *machine. */
+mousse_status scale_measure(scale_machine *machine, const mousse_comm *comm, mo_error *error);
+
 /* The run on `ranks` ranks. Takes memory for lists only. */
 mousse_status scale_plan_make(scale_plan *plan, const train_run *run,
                               const train_estimate *estimate, int ranks,
