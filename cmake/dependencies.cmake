@@ -20,6 +20,17 @@ endif()
 
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED) # header only: no library to link
 
+# Optional: without it everything is built but libmousse_mpi, and the program runs alone.
+if(MOUSSE_MPI)
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI COMPONENTS C)
+endif()
+if(MOUSSE_MPI AND MPI_C_FOUND)
+  set(MOUSSE_HAVE_MPI ON)
+else()
+  set(MOUSSE_HAVE_MPI OFF)
+endif()
+
 # What only the program needs.
 if(MOUSSE_TOOLS)
   pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)

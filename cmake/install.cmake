@@ -7,6 +7,13 @@ install(TARGETS mousse_static mousse_shared EXPORT mousse-targets
 install(FILES include/mousse/mousse.h ${PROJECT_BINARY_DIR}/include/mousse/export.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mousse)
 
+if(MOUSSE_HAVE_MPI)
+  install(TARGETS mousse_mpi_static mousse_mpi_shared EXPORT mousse-targets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES include/mousse/mousse_mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mousse)
+endif()
+
 install(EXPORT mousse-targets NAMESPACE mousse:: FILE mousse-targets.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mousse)
 configure_package_config_file(cmake/mousse-config.cmake.in

@@ -107,11 +107,17 @@ MOUSSE_API mousse_status mousse_observe(mousse_optimizer *opt, mousse_observe_fn
 MOUSSE_API uint64_t mousse_steps_done(const mousse_optimizer *opt);
 MOUSSE_API size_t mousse_bytes_held(const mousse_optimizer *opt); /* on this rank */
 
+/* Before prepare: what it would do, without taking memory or talking to other ranks. *bytes is
+ * what `rank` would hold; owners and bytes of state are then known as after prepare. */
+MOUSSE_API mousse_status mousse_plan(mousse_optimizer *opt, int rank, size_t *bytes);
+
 /* What is registered, for listings: names in order of registration, NULL past the last. The
  * bytes of state are those kept for the parameter between steps, on whichever rank owns it
- * (0 before prepare and for unknown names); the owner is -1 before prepare. */
+ * (0 before plan or prepare and for unknown names); the owner is -1 before them. The operations
+ * are those of an update, with the refreshes' spread over the steps between them. */
 MOUSSE_API const char *mousse_param_name(const mousse_optimizer *opt, size_t index);
 MOUSSE_API size_t mousse_param_state_bytes(const mousse_optimizer *opt, const char *name);
+MOUSSE_API double mousse_param_flops(const mousse_optimizer *opt, const char *name);
 MOUSSE_API int mousse_param_owner(const mousse_optimizer *opt, const char *name);
 
 /* Explain. mousse_error: the last failure on opt in words ("group 1 (muon) has no option

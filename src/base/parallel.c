@@ -9,6 +9,11 @@ int mo_threads_available(void)
   return threads > 0 ? threads : 1;
 }
 
+void mo_threads_limit(int threads)
+{
+  omp_set_num_threads(threads);
+}
+
 void mo_parallel(int threads, size_t count, mo_body body, void *context)
 {
   if (threads <= 1 || count <= 1) {

@@ -28,6 +28,8 @@ void mo_parallel_jobs(int threads, const mo_job *jobs, size_t job_count);
 
 /* How many threads the machine (and the affinity mask, and OMP_NUM_THREADS) gives us. */
 int mo_threads_available(void);
+/* Makes that less from now on, as for several processes that share a machine. */
+void mo_threads_limit(int threads);
 
 /* A function compiled several times, for plain x86-64, AVX2+FMA and AVX-512, and picked when
  * the program starts: one binary is fast everywhere. For hot loops on floats. The levels are

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "cli/progress.h"
 #include "cli/run_options.h"
+#include "comm/comm.h"
 #include "train/evaluate.h"
 #include "train/model_files.h"
 
@@ -67,7 +68,8 @@ static mousse_status score(const values *v, gpt_params *params, const mo_shard_s
   mousse_status status = gpt_pass_create(&pass, params, &shape, NULL, error);
   cli_progress bar = progress_start("windows", "scored", 1, 0, quiet);
   if (status == MOUSSE_OK)
-    status = evaluate(&loader, pass, shape.batch, windows, tick, &bar, result, error);
+    status =
+        evaluate(&loader, pass, &mo_comm_self, shape.batch, windows, tick, &bar, result, error);
   gpt_pass_destroy(pass);
   loader_close(&loader);
   return status;

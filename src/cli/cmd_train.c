@@ -1,4 +1,5 @@
 /* cmd_train.c - mousse train: one command from data to a model. */
+#include "cli/job.h"
 #include "cli/run_options.h"
 #include "cli/train_display.h"
 #include "train/estimate.h"
@@ -80,38 +81,49 @@ static void print_outcome(const train_outcome *o, uint64_t steps, bool nothing_d
            (unsigned long long)o->state.skipped);
 }
 
+static mousse_status train(const cli_invocation *call, const mousse_comm *comm,
+                           train_outcome *outcome, mo_error *error)
+{
+  static const train_display nobody = {.user = NULL};
+  const values *v = call->values;
+  cli_train_display watcher = train_display_start(call->quiet, v->json);
+  const train_display display = comm->rank == 0 ? train_display_functions(&watcher) : nobody;
+  const mousse_status status = train_execute(&v->options.run, comm, &display, outcome, error);
+  train_display_end(&watcher);
+  if (status == MOUSSE_OK && comm->rank == 0 && !call->quiet && !v->json)
+    print_outcome(outcome, (uint64_t)v->options.run.num_iterations, watcher.seen == 0);
+  fflush(NULL);
+  return status;
+}
+
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const values *v = call->values;
+  const train_run *options = &v->options.run;
   train_outcome outcome = {.signal = 0};
+  mo_cluster cluster;
   if (v->dry_run)
-    return dry_run(&v->options.run, call->quiet ? &run_notices_none : &run_notices_print,
-                   error);
-  cli_train_display watcher = train_display_start(call->quiet, v->json);
-  const train_display display = train_display_functions(&watcher);
-  const mousse_status status = train_execute(&v->options.run, &display, &outcome, error);
-  train_display_end(&watcher);
-  if (status != MOUSSE_OK) return status;
-  if (!call->quiet && !v->json)
-    print_outcome(&outcome, (uint64_t)v->options.run.num_iterations, watcher.seen == 0);
-  if (outcome.signal != 0 && !outcome.complete) {
-    fflush(NULL);
+    return dry_run(options, call->quiet ? &run_notices_none : &run_notices_print, error);
+  mousse_status status = job_open(&cluster, (double)options->rank_timeout, error);
+  if (status == MOUSSE_OK) status = train(call, &cluster.comm, &outcome, error);
+  job_close(&cluster, status, error);
+  if (status == MOUSSE_OK && outcome.signal != 0 && !outcome.complete)
     raise(outcome.signal); /* all is saved: whoever sent the signal sees that it had effect */
-  }
-  return MOUSSE_OK;
+  return status;
 }
 
 const cli_command command_train = {
     .name = "train",
     .summary = "Train a model",
     .arguments = "",
-    .details =
-        "A run directory that has a checkpoint is continued, exactly as if it had never "
-        "stopped.\n"
-        "SIGINT and SIGTERM finish the step, save and end; SIGUSR1 saves and goes on.\n\n"
-        "  mousse train --data-dir data/book --out runs/book --num-iterations 2000\n"
-        "  mousse train --config examples/configs/mousse-tiny.yaml --lr 0.01\n"
-        "  mousse train --out runs/book                      (continues it)\n",
+    .details = "A run directory that has a checkpoint is continued, exactly as if it had never "
+               "stopped.\n"
+               "SIGINT and SIGTERM finish the step, save and end; SIGUSR1 saves and goes on.\n"
+               "Under mpirun or srun the ranks share each batch and the optimizer's work.\n\n"
+               "  mousse train --data-dir data/book --out runs/book --num-iterations 2000\n"
+               "  mousse train --config examples/configs/mousse-tiny.yaml --lr 0.01\n"
+               "  mousse train --out runs/book                      (continues it)\n"
+               "  mpirun -n 4 mousse train --data-dir data/book --out runs/book --shards 8\n",
     .settings = MO_SETTINGS(rows),
     .base = &run_settings,
     .values_bytes = sizeof(values),

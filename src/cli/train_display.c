@@ -48,20 +48,21 @@ static void on_start(void *user, const train_start *s)
   d->per_step = s->tokens_per_step;
   d->flops = gpt_flops_per_token(c, c->sequence_len);
   if (d->quiet || d->json) return;
-  d->speed = estimate_speed(s->threads);
+  d->speed = estimate_speed(s->threads) * s->ranks;
   fprintf(stderr,
           "run        %s%s\n"
           "model      %.2f M parameters: width %zu, %zu layers, %zu heads, context %zu, "
           "vocabulary %zu\n"
-          "optimizer  %s, %s for embedding and head; %.1f MB\n"
+          "optimizer  %s, %s for embedding and head; %.1f MB%s\n"
           "data       %s: %llu sequences; %llu tokens per step, %.2f epochs in all\n"
-          "machine    %d threads, %.0f GFLOP/s in matrix products\n",
+          "machine    %d rank%s of %d threads, %.0f GFLOP/s in matrix products\n",
           s->directory, s->step > 0 ? " (continued)" : "", (double)s->parameters / 1e6,
           c->n_embd, c->n_layer, c->n_head, c->sequence_len, c->vocab_size, s->run->optimizer,
-          s->run->scalar_opt, (double)s->optimizer_bytes / 1e6, s->run->data_dir,
+          s->run->scalar_opt, (double)s->optimizer_bytes / 1e6,
+          s->ranks > 1 ? " on the rank that holds most" : "", s->run->data_dir,
           (unsigned long long)s->windows, (unsigned long long)s->tokens_per_step,
-          (double)d->steps * (double)s->run->batch_size / (double)s->windows, s->threads,
-          d->speed / 1e9);
+          (double)d->steps * (double)s->run->batch_size / (double)s->windows, s->ranks,
+          s->ranks == 1 ? "" : "s", s->threads, d->speed / 1e9);
   if (s->step > 0)
     fprintf(stderr, "continues at step %llu of %llu\n", (unsigned long long)s->step,
             (unsigned long long)d->steps);

@@ -54,6 +54,12 @@ MO_CLONES void mo_scale(float *x, size_t count, float factor)
   for (size_t i = 0; i < count; i++) x[i] *= factor;
 }
 
+MO_CLONES void mo_accumulate(float *restrict to, const float *restrict from, size_t count)
+{
+#pragma omp simd
+  for (size_t i = 0; i < count; i++) to[i] += from[i];
+}
+
 MO_CLONES void mo_copy_scaled(float *restrict to, const float *restrict from, size_t count,
                               float factor)
 {

@@ -67,6 +67,14 @@ size_t mousse_param_state_bytes(const mousse_optimizer *opt, const char *name)
   return floats * sizeof(float);
 }
 
+double mousse_param_flops(const mousse_optimizer *opt, const char *name)
+{
+  const mo_param *param = opt != NULL ? mo_param_find(opt, name) : NULL;
+  if (param == NULL) return 0;
+  const mo_group *group = mo_param_group(opt, param);
+  return group->algorithm->flops(group->config, param->shape);
+}
+
 int mousse_param_owner(const mousse_optimizer *opt, const char *name)
 {
   const mo_param *param = opt != NULL ? mo_param_find(opt, name) : NULL;

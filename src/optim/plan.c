@@ -1,4 +1,4 @@
-/* plan.c - prepare: which rank updates what, in which order, and all memory for it. */
+/* plan.c - plan and prepare: which rank updates what, in which order, and all memory for it. */
 #include "base/parallel.h"
 #include "linalg/blas.h"
 #include "optim/optimizer.h"
@@ -54,28 +54,32 @@ static void keep_owned(mousse_optimizer *opt)
       opt->order[opt->owned_count++] = opt->order[i];
 }
 
-static size_t most_work(const mousse_optimizer *opt)
+static size_t most_work(const mousse_optimizer *opt, int rank)
 {
   size_t most = 0;
   for (size_t i = 0; i < opt->param_count; i++) {
     const mo_param *param = &opt->params[i];
     const mo_group *group = mo_param_group(opt, param);
-    if (param->owner != opt->comm.rank || group->algorithm->work_floats == NULL) continue;
+    if (param->owner != rank || group->algorithm->work_floats == NULL) continue;
     const size_t floats = group->algorithm->work_floats(group->config, param->shape);
     if (floats > most) most = floats;
   }
   return most;
 }
 
-void mo_plan_state(mousse_optimizer *opt, mo_arena *arena)
+static void plan_state(mousse_optimizer *opt, mo_arena *arena, int rank)
 {
   for (size_t i = 0; i < opt->param_count; i++) {
     mo_param *param = &opt->params[i];
     for (size_t part = 0; part < param->part_count; part++)
-      param->state[part] = param->owner == opt->comm.rank
-                               ? mo_arena_floats(arena, param->parts[part].count)
-                               : NULL;
+      param->state[part] =
+          param->owner == rank ? mo_arena_floats(arena, param->parts[part].count) : NULL;
   }
+}
+
+void mo_plan_state(mousse_optimizer *opt, mo_arena *arena)
+{
+  plan_state(opt, arena, opt->comm.rank);
 }
 
 /* Needed only while planning: zeros to count in. */
@@ -95,9 +99,9 @@ static void plan_lists(mousse_optimizer *opt, mo_arena *arena, counters *c)
     opt->params[i].telemetry = mo_arena_take(arena, 1, sizeof(mo_telemetry));
 }
 
-static void plan_work(mousse_optimizer *opt, mo_arena *arena)
+static void plan_work(mousse_optimizer *opt, mo_arena *arena, int rank)
 {
-  const size_t most = most_work(opt);
+  const size_t most = most_work(opt, rank);
   for (int thread = 0; thread < opt->threads; thread++)
     opt->work[thread] = mo_arena_floats(arena, most);
 }
@@ -111,25 +115,33 @@ static void lay_out_parts(mousse_optimizer *opt)
   }
 }
 
-/* The three arenas in turn: each is laid out to be measured, allocated, laid out again. */
-static bool take_memory(mousse_optimizer *opt)
+/* Owners, phases and the lists that they are found with. */
+static bool assign(mousse_optimizer *opt)
 {
   counters c;
+  lay_out_parts(opt);
   plan_lists(opt, &opt->lists, &c);
   if (!mo_arena_commit(&opt->lists)) return false;
   plan_lists(opt, &opt->lists, &c);
   sort_by_cost(opt, c.cost, opt->order);
   assign_owners(opt, c.cost, c.load);
   assign_phases(opt, c.rank_in_group);
+  return true;
+}
+
+/* The three arenas in turn: each is laid out to be measured, allocated, laid out again. */
+static bool take_memory(mousse_optimizer *opt)
+{
+  if (!assign(opt)) return false;
   keep_owned(opt);
 
   mo_plan_state(opt, &opt->state);
   if (!mo_arena_commit(&opt->state)) return false;
   mo_plan_state(opt, &opt->state);
 
-  plan_work(opt, &opt->workspace);
+  plan_work(opt, &opt->workspace, opt->comm.rank);
   if (!mo_arena_commit(&opt->workspace)) return false;
-  plan_work(opt, &opt->workspace);
+  plan_work(opt, &opt->workspace, opt->comm.rank);
   return true;
 }
 
@@ -156,21 +168,54 @@ static void warm_up(void *context, size_t item, int thread)
   mo_gemm(MO_PLAIN, MO_PLAIN, 2, 2, 2, 1.0f, a, 2, a, 2, 0.0f, b, 2);
 }
 
-mousse_status mousse_prepare(mousse_optimizer *opt)
+static mousse_status begin(mousse_optimizer *opt, const char *call)
 {
-  MO_TRY(mo_require(opt, MO_BUILDING, "mousse_prepare"));
+  MO_TRY(mo_require(opt, MO_BUILDING, call));
   if (opt->param_count == 0)
     return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT,
                    "there are no parameters to optimize; mousse_add_param comes first");
+  return MOUSSE_OK;
+}
+
+static mousse_status no_memory(mousse_optimizer *opt, const char *what)
+{
+  give_back(opt);
+  return mo_fail(&opt->error, MOUSSE_NO_MEMORY, "no memory for the optimizer's %s", what);
+}
+
+/* Arenas that are measured and never made. */
+static bool measure(mousse_optimizer *opt, int rank, size_t *bytes)
+{
+  mo_arena state = mo_arena_start(NULL), workspace = mo_arena_start(NULL);
+  plan_state(opt, &state, rank);
+  plan_work(opt, &workspace, rank);
+  return !state.overflow && !workspace.overflow && mo_add(state.used, workspace.used, bytes) &&
+         mo_add(*bytes, opt->held + 2 * MO_ALIGNMENT, bytes);
+}
+
+mousse_status mousse_plan(mousse_optimizer *opt, int rank, size_t *bytes)
+{
+  MO_TRY(mo_require(opt, MO_BUILDING, "mousse_plan"));
+  if (rank < 0 || rank >= opt->comm.size || bytes == NULL)
+    return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT,
+                   "mousse_plan: rank is %d of %d, and bytes must not be NULL", rank,
+                   opt->comm.size);
+  MO_TRY(begin(opt, "mousse_plan"));
+  if (!assign(opt)) return no_memory(opt, "plan");
+  const bool fits = measure(opt, rank, bytes);
+  mo_arena_release(&opt->lists);
+  opt->order = NULL;
+  opt->work = NULL;
+  return fits ? MOUSSE_OK : no_memory(opt, "state and workspace");
+}
+
+mousse_status mousse_prepare(mousse_optimizer *opt)
+{
+  MO_TRY(begin(opt, "mousse_prepare"));
   if (!mo_blas_fits_memory(opt->threads))
     return mo_fail(&opt->error, MOUSSE_NO_MEMORY,
                    "no memory for the BLAS library's own buffers on %d threads", opt->threads);
-  lay_out_parts(opt);
-  if (!take_memory(opt)) {
-    give_back(opt);
-    return mo_fail(&opt->error, MOUSSE_NO_MEMORY,
-                   "no memory for the optimizer's state and workspace");
-  }
+  if (!take_memory(opt)) return no_memory(opt, "state and workspace");
   mo_blas_enter();
   mo_parallel(opt->threads, 4 * (size_t)opt->threads, warm_up, NULL);
   mo_blas_leave();

@@ -2,6 +2,7 @@
 #include "train/checkpoint.h"
 
 #include "base/file.h"
+#include "comm/ranks.h"
 #include "train/manifest.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 enum { SMALL_WRITE = 1 << 16 };
+#define OPTIMIZER_FILE "optimizer.bin"
 
 /* The optimizer saves many small records: they are collected before they are written. */
 typedef struct state_writer {
@@ -30,6 +32,7 @@ static int flush_state(state_writer *w)
 static int write_state(void *user, const void *data, size_t bytes)
 {
   state_writer *w = user;
+  if (w == NULL || w->file.descriptor < 0) return -1; /* could not be opened */
   if (w->used + bytes > SMALL_WRITE && flush_state(w) != 0) return -1;
   if (bytes > SMALL_WRITE)
     return mo_writer_write(&w->file, data, bytes, w->error) == MOUSSE_OK ? 0 : -1;
@@ -38,25 +41,43 @@ static int write_state(void *user, const void *data, size_t bytes)
   return 0;
 }
 
-static mousse_status save_optimizer(mousse_optimizer *optimizer, const char *path,
-                                    mo_error *error)
+/* Rank 0's part. The other ranks are on their way into mousse_save: it is called even when the
+ * file cannot be opened, and hears of it from the callback. */
+static mousse_status write_optimizer(mousse_optimizer *optimizer, const char *path,
+                                     mo_error *error)
 {
   mo_error reason = {{0}};
   state_writer *w = mo_allocate(NULL, sizeof *w);
-  if (w == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to write it", path);
-  w->error = &reason;
-  mousse_status status = mo_writer_open(&w->file, path, &reason);
-  if (status == MOUSSE_OK) {
-    status = mousse_save(optimizer, write_state, w);
-    if (status == MOUSSE_OK && flush_state(w) != 0) status = MOUSSE_IO;
-    if (status == MOUSSE_OK)
-      status = mo_writer_commit(&w->file, &reason);
-    else
-      mo_writer_abandon(&w->file);
+  if (w == NULL) {
+    mousse_save(optimizer, write_state, NULL);
+    return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to write it", path);
   }
+  w->error = &reason;
+  const bool opened = mo_writer_open(&w->file, path, &reason) == MOUSSE_OK;
+  if (!opened) w->file.descriptor = -1;
+  mousse_status status = mousse_save(optimizer, write_state, w);
+  if (status == MOUSSE_OK && flush_state(w) != 0) status = MOUSSE_IO;
+  if (status == MOUSSE_OK)
+    status = mo_writer_commit(&w->file, &reason);
+  else if (opened)
+    mo_writer_abandon(&w->file);
   mo_release(NULL, w, sizeof *w);
   if (status == MOUSSE_OK) return MOUSSE_OK;
   return mo_fail(error, status, "%s", reason.text[0] ? reason.text : mousse_error(optimizer));
+}
+
+static mousse_status save_optimizer(const checkpoint_content *c, const char *folder,
+                                    mo_error *error)
+{
+  char path[4096];
+  if (c->comm->rank > 0) {
+    const mousse_status status = mousse_save(c->optimizer, write_state, NULL);
+    if (status == MOUSSE_OK) return MOUSSE_OK;
+    return mo_fail(error, status, "%s", mousse_error(c->optimizer));
+  }
+  /* A name that is too long was refused when the other files were written. */
+  MO_TRY(mo_path_join(path, sizeof path, folder, OPTIMIZER_FILE, error));
+  return write_optimizer(c->optimizer, path, error);
 }
 
 typedef struct state_reader {
@@ -73,43 +94,54 @@ static int read_state(void *user, void *data, size_t bytes)
   return 0;
 }
 
-static mousse_status load_optimizer(mousse_optimizer *optimizer, const char *path,
-                                    mo_error *error)
+static mousse_status load_optimizer(mousse_optimizer *optimizer, const mousse_comm *comm,
+                                    const char *path, mo_error *error)
 {
   state_reader r = {{0}, 0};
-  MO_TRY(mo_map_open(&r.map, path, error));
-  const mousse_status status = mousse_load(optimizer, read_state, &r);
+  MO_TRY(MO_FIRST_RANK(comm, mo_map_open(&r.map, path, error), error));
+  mousse_status status = mousse_load(optimizer, read_state, &r);
   mo_map_close(&r.map);
-  if (status == MOUSSE_OK) return MOUSSE_OK;
-  return mo_fail(error, status, "%s: %s", path, mousse_error(optimizer));
+  if (status != MOUSSE_OK) mo_fail(error, status, "%s: %s", path, mousse_error(optimizer));
+  return mo_ranks_agree(comm, status, error);
 }
 
-/* One file of the checkpoint; *written is false for one that this run does not have. */
-static mousse_status write_file(const checkpoint_content *c, const char *name, const char *path,
-                                bool *written, mo_error *error)
+/* Files that this run does not have are left out. */
+static bool is_part(const checkpoint_content *c, const char *name)
 {
-  *written = true;
+  return c->tokenizer != NULL || strcmp(name, "tokenizer.json") != 0;
+}
+
+static mousse_status write_file(const checkpoint_content *c, const char *name, const char *path,
+                                mo_error *error)
+{
   if (strcmp(name, "model.safetensors") == 0) return gpt_save_weights(c->params, path, error);
   if (strcmp(name, "config.json") == 0) return gpt_save_config(&c->params->config, path, error);
-  if (strcmp(name, "optimizer.bin") == 0) return save_optimizer(c->optimizer, path, error);
   if (strcmp(name, "trainer.json") == 0)
     return trainer_state_write(c->state, c->run, c->data_fingerprint, path, error);
-  *written = c->tokenizer != NULL;
-  return *written ? tokenizer_save(c->tokenizer, path, error) : MOUSSE_OK;
+  return tokenizer_save(c->tokenizer, path, error);
 }
 
-static mousse_status fill(const char *folder, const checkpoint_content *content,
-                          mo_error *error)
+/* All files but the optimizer's, for which every rank is needed. */
+static mousse_status write_files(const char *folder, const checkpoint_content *content,
+                                 mo_error *error)
+{
+  const char *name = NULL;
+  for (size_t i = 0; (name = checkpoint_file(i)) != NULL; i++) {
+    char path[4096];
+    MO_TRY(mo_path_join(path, sizeof path, folder, name, error));
+    if (is_part(content, name) && strcmp(name, OPTIMIZER_FILE) != 0)
+      MO_TRY(write_file(content, name, path, error));
+  }
+  return MOUSSE_OK;
+}
+
+static mousse_status write_manifest(const char *folder, const checkpoint_content *content,
+                                    mo_error *error)
 {
   const char *names[16], *name = NULL;
   size_t count = 0;
-  for (size_t i = 0; (name = checkpoint_file(i)) != NULL; i++) {
-    char path[4096];
-    bool written = false;
-    MO_TRY(mo_path_join(path, sizeof path, folder, name, error));
-    MO_TRY(write_file(content, name, path, &written, error));
-    if (written) names[count++] = name;
-  }
+  for (size_t i = 0; (name = checkpoint_file(i)) != NULL; i++)
+    if (is_part(content, name)) names[count++] = name;
   return manifest_write(folder, content->state->step, names, count, error);
 }
 
@@ -126,22 +158,40 @@ static mousse_status put_in_place(const char *root, const char *made, uint64_t s
   return mo_sync_parent(path, error);
 }
 
+static mousse_status begin(const char *root, const checkpoint_content *content,
+                           const char *making, mo_error *error)
+{
+  MO_TRY(mo_make_directories(root, error));
+  if (access(making, F_OK) == 0)
+    MO_TRY(checkpoint_remove(root, content->state->step, CHECKPOINT_MAKING, error));
+  MO_TRY(mo_make_directories(making, error));
+  return write_files(making, content, error);
+}
+
+static mousse_status finish(const char *root, const checkpoint_content *content,
+                            const char *making, mo_error *error)
+{
+  const uint64_t step = content->state->step;
+  MO_TRY(write_manifest(making, content, error));
+  MO_TRY(put_in_place(root, making, step, error));
+  return checkpoint_verify(root, step, error);
+}
+
 mousse_status checkpoint_save(const char *root, const checkpoint_content *content,
                               mo_error *error)
 {
   char making[4096];
+  const mousse_comm *comm = content->comm;
   const uint64_t step = content->state->step;
   MO_TRY(checkpoint_path(making, sizeof making, root, step, CHECKPOINT_MAKING, error));
-  MO_TRY(mo_make_directories(root, error));
-  if (access(making, F_OK) == 0)
-    MO_TRY(checkpoint_remove(root, step, CHECKPOINT_MAKING, error));
-  MO_TRY(mo_make_directories(making, error));
-  mousse_status status = fill(making, content, error);
-  if (status == MOUSSE_OK) status = put_in_place(root, making, step, error);
-  if (status != MOUSSE_OK && access(making, F_OK) == 0)
+  mousse_status status = MO_FIRST_RANK(comm, begin(root, content, making, error), error);
+  if (status == MOUSSE_OK)
+    status = mo_ranks_agree(comm, save_optimizer(content, making, error), error);
+  if (status == MOUSSE_OK)
+    status = MO_FIRST_RANK(comm, finish(root, content, making, error), error);
+  if (status != MOUSSE_OK && comm->rank == 0 && access(making, F_OK) == 0)
     checkpoint_remove(root, step, CHECKPOINT_MAKING,
                       NULL); /* gives a full disk its room back */
-  if (status == MOUSSE_OK) status = checkpoint_verify(root, step, error);
   return status;
 }
 
@@ -203,14 +253,16 @@ mousse_status checkpoint_admit(const char *root, uint64_t step, const train_run 
 }
 
 mousse_status checkpoint_load(const char *root, uint64_t step, gpt_params *params,
-                              mousse_optimizer *optimizer, mo_error *error)
+                              mousse_optimizer *optimizer, const mousse_comm *comm,
+                              mo_error *error)
 {
   char folder[4096], path[4096];
   MO_TRY(checkpoint_path(folder, sizeof folder, root, step, CHECKPOINT_FINAL, error));
-  MO_TRY(mo_path_join(path, sizeof path, folder, "optimizer.bin", error));
-  MO_TRY(load_optimizer(optimizer, path, error));
+  MO_TRY(mo_path_join(path, sizeof path, folder, OPTIMIZER_FILE, error));
+  MO_TRY(load_optimizer(optimizer, comm, path, error));
   MO_TRY(mo_path_join(path, sizeof path, folder, "model.safetensors", error));
-  return gpt_load_weights(params, path, error);
+  MO_TRY(MO_FIRST_RANK(comm, gpt_load_weights(params, path, error), error));
+  return mo_ranks_spread(comm, params->values, params->value_count * sizeof(float), error);
 }
 
 void checkpoint_prune(const char *root, uint64_t newest, uint64_t keep_last,

@@ -22,11 +22,14 @@ typedef struct checkpoint_content {
   mousse_optimizer *optimizer;
   const mo_tokenizer *tokenizer; /* NULL: none is kept */
   const train_run *run;
+  const mousse_comm *comm;
   uint64_t data_fingerprint;
   const trainer_state *state;
 } checkpoint_content;
 
-/* root is the folder of checkpoints. A failed save leaves what was there before. */
+/* root is the folder of checkpoints. A failed save leaves what was there before. [collective],
+ * as is loading: rank 0 alone reads and writes, and all have its outcome. A checkpoint does not
+ * show how many ranks made it. */
 mousse_status checkpoint_save(const char *root, const checkpoint_content *content,
                               mo_error *error);
 /* Reads the state of a verified checkpoint and compares it with what the run asks for now,
@@ -38,7 +41,8 @@ mousse_status checkpoint_admit(const char *root, uint64_t step, const train_run 
                                mo_error *error);
 /* The weights and the optimizer's state; the weights only when both are in order. */
 mousse_status checkpoint_load(const char *root, uint64_t step, gpt_params *params,
-                              mousse_optimizer *optimizer, mo_error *error);
+                              mousse_optimizer *optimizer, const mousse_comm *comm,
+                              mo_error *error);
 mousse_status checkpoint_verify(const char *root, uint64_t step, mo_error *error);
 
 /* The newest checkpoint that is in order; what is wrong with newer ones is said. *found is

@@ -91,7 +91,7 @@ static mousse_status fill(train_estimate *e, const train_run *run, const run_not
   gpt_config config = e->config;
   config.n_layer = 1;
   MO_TRY(gpt_params_create(&one, &config, true, NULL, error));
-  mousse_status status = groups_open(&groups, run, one, notices, error);
+  mousse_status status = groups_open(&groups, run, one, NULL, notices, error);
   if (status == MOUSSE_OK) {
     status = list_tensors(e, run, one, &groups, error);
     e->optimizer_bytes = mousse_bytes_held(groups.optimizer) - one_layer_state(one, &groups);

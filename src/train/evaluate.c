@@ -1,53 +1,80 @@
 /* evaluate.c - validation in the order of the shards. */
 #include "train/evaluate.h"
 
+#include "comm/ranks.h"
+
 typedef void tick_fn(void *user, uint64_t done, uint64_t all);
 
 typedef struct buffers {
   uint32_t *tokens, *targets;
+  float *losses; /* of each batch */
 } buffers;
 
-static mousse_status score(const mo_loader *loader, gpt_pass *pass, const buffers *b,
-                           uint64_t first, size_t count, double *sum, mo_error *error)
+/* The windows to score, a batch at a time. */
+typedef struct plan {
+  const mo_loader *loader;
+  size_t batch, batches;
+  uint64_t windows;
+} plan;
+
+static size_t windows_in(const plan *p, size_t batch)
 {
-  float loss = 0;
-  for (size_t i = 0; i < count; i++)
-    MO_TRY(loader_read(loader, first + i, b->tokens + i * loader->length,
-                       b->targets + i * loader->length, error));
-  const gpt_batch batch = {b->tokens, b->targets, count, loader->length};
-  MO_TRY(gpt_loss(pass, &batch, &loss, error));
-  *sum += (double)loss * (double)count;
-  return MOUSSE_OK;
+  const uint64_t left = p->windows - (uint64_t)batch * p->batch;
+  return left < p->batch ? (size_t)left : p->batch;
 }
 
-static mousse_status score_all(const mo_loader *loader, gpt_pass *pass, const buffers *b,
-                               size_t batch, uint64_t windows, tick_fn *tick, void *user,
-                               double *sum, mo_error *error)
+static mousse_status score(const plan *p, gpt_pass *pass, const buffers *b, size_t number,
+                           mo_error *error)
 {
-  for (uint64_t done = 0; done < windows;) {
-    const size_t count = windows - done < batch ? (size_t)(windows - done) : batch;
-    MO_TRY(score(loader, pass, b, done, count, sum, error));
-    done += count;
-    if (tick != NULL) tick(user, done, windows);
+  const mo_loader *loader = p->loader;
+  const size_t count = windows_in(p, number);
+  for (size_t i = 0; i < count; i++)
+    MO_TRY(loader_read(loader, (uint64_t)number * p->batch + i, b->tokens + i * loader->length,
+                       b->targets + i * loader->length, error));
+  const gpt_batch batch = {b->tokens, b->targets, count, loader->length};
+  return gpt_loss(pass, &batch, &b->losses[number], error);
+}
+
+static mousse_status score_share(const plan *p, gpt_pass *pass, const mousse_comm *comm,
+                                 const buffers *b, tick_fn *tick, void *user, mo_error *error)
+{
+  for (size_t i = (size_t)comm->rank; i < p->batches; i += (size_t)comm->size) {
+    MO_TRY(score(p, pass, b, i, error));
+    const uint64_t done = (uint64_t)(i + 1) * p->batch;
+    if (tick != NULL) tick(user, done < p->windows ? done : p->windows, p->windows);
   }
   return MOUSSE_OK;
 }
 
-mousse_status evaluate(const mo_loader *loader, gpt_pass *pass, size_t batch, uint64_t windows,
-                       tick_fn *tick, void *user, evaluation *result, mo_error *error)
+static double mean_loss(const plan *p, const float *losses)
 {
-  const size_t bytes = batch * loader->length * sizeof(uint32_t);
-  const buffers b = {mo_allocate(NULL, bytes), mo_allocate(NULL, bytes)};
   double sum = 0;
-  mousse_status status = MOUSSE_OK;
+  for (size_t i = 0; i < p->batches; i++) sum += (double)losses[i] * (double)windows_in(p, i);
+  return sum / (double)p->windows;
+}
+
+mousse_status evaluate(const mo_loader *loader, gpt_pass *pass, const mousse_comm *comm,
+                       size_t batch, uint64_t windows, tick_fn *tick, void *user,
+                       evaluation *result, mo_error *error)
+{
   if (windows == 0 || windows > loader->windows) windows = loader->windows;
-  if (b.tokens == NULL || b.targets == NULL)
+  const plan p = {loader, batch, (size_t)((windows + batch - 1) / batch), windows};
+  const size_t bytes = batch * loader->length * sizeof(uint32_t);
+  const size_t loss_bytes = p.batches * sizeof(float);
+  const buffers b = {mo_allocate(NULL, bytes), mo_allocate(NULL, bytes),
+                     mo_allocate(NULL, loss_bytes)};
+  mousse_status status = MOUSSE_OK;
+  if (b.tokens == NULL || b.targets == NULL || b.losses == NULL)
     status = mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a batch of %zu sequences", batch);
   else
-    status = score_all(loader, pass, &b, batch, windows, tick, user, &sum, error);
+    status = score_share(&p, pass, comm, &b, tick, user, error);
+  status = mo_ranks_agree(comm, status, error);
+  /* Each batch's loss is 0 on all ranks but one, so the sum only collects them. */
+  if (status == MOUSSE_OK) status = mo_ranks_sum(comm, b.losses, p.batches, error);
+  if (status == MOUSSE_OK)
+    *result = (evaluation){mean_loss(&p, b.losses), windows * loader->length};
   mo_release(NULL, b.tokens, bytes);
   mo_release(NULL, b.targets, bytes);
-  if (status == MOUSSE_OK)
-    *result = (evaluation){sum / (double)windows, windows * loader->length};
+  mo_release(NULL, b.losses, loss_bytes);
   return status;
 }

@@ -1,10 +1,12 @@
-/* gradient.c - accumulation, norm and clipping. */
+/* gradient.c - accumulation, the tree over shards, norm and clipping. */
 #include "train/gradient.h"
 
 #include "base/parallel.h"
+#include "comm/ranks.h"
 #include "linalg/vector.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { NORM_BLOCK = 1 << 16 }; /* fixed, so that the sum has the same bits for any threads */
 
@@ -18,15 +20,45 @@ static size_t batch_tokens(const train_gradient *g)
   return g->micro_batch * g->loader->length;
 }
 
+static size_t own_shards(const train_gradient *g)
+{
+  return g->shards / (size_t)g->comm->size;
+}
+
+static bool is_power_of_two(size_t n)
+{
+  return n > 0 && (n & (n - 1)) == 0;
+}
+
+bool gradient_divides(size_t shards, size_t ranks)
+{
+  return shards % ranks == 0 && (ranks == 1 || is_power_of_two(shards / ranks));
+}
+
+/* The sums that wait while a tree over `shards` is walked: at 2^level for every level below. */
+static bool open_partial(train_gradient *g)
+{
+  bool have = true;
+  for (size_t level = 0; (size_t)1 << level < own_shards(g); level++) {
+    g->partial[level] = mo_allocate(NULL, g->params->value_count * sizeof(float));
+    have = have && g->partial[level] != NULL;
+  }
+  return have;
+}
+
 mousse_status gradient_open(train_gradient *g, mo_error *error)
 {
   g->tokens = mo_allocate(NULL, batch_tokens(g) * sizeof *g->tokens);
   g->targets = mo_allocate(NULL, batch_tokens(g) * sizeof *g->targets);
   g->squares = mo_allocate(NULL, block_count(g) * sizeof *g->squares);
-  if (g->tokens != NULL && g->targets != NULL && g->squares != NULL) return MOUSSE_OK;
+  g->losses = mo_allocate(NULL, g->micro_count * sizeof *g->losses);
+  if (open_partial(g) && g->tokens != NULL && g->targets != NULL && g->squares != NULL &&
+      g->losses != NULL)
+    return MOUSSE_OK;
   gradient_close(g);
-  return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for batches of %zu sequences",
-                 g->micro_batch);
+  return mo_fail(error, MOUSSE_NO_MEMORY,
+                 "no memory for batches of %zu sequences in %zu shards", g->micro_batch,
+                 g->shards);
 }
 
 void gradient_close(train_gradient *g)
@@ -35,8 +67,14 @@ void gradient_close(train_gradient *g)
   mo_release(NULL, g->tokens, batch_tokens(g) * sizeof *g->tokens);
   mo_release(NULL, g->targets, batch_tokens(g) * sizeof *g->targets);
   mo_release(NULL, g->squares, block_count(g) * sizeof *g->squares);
+  mo_release(NULL, g->losses, g->micro_count * sizeof *g->losses);
+  for (size_t level = 0; level < GRADIENT_LEVELS; level++) {
+    mo_release(NULL, g->partial[level], g->params->value_count * sizeof(float));
+    g->partial[level] = NULL;
+  }
   g->tokens = g->targets = NULL;
   g->squares = NULL;
+  g->losses = NULL;
 }
 
 typedef struct block {
@@ -86,20 +124,79 @@ static void clip(train_gradient *g, double length)
   mo_parallel(g->threads, block_count(g), scale_block, &s);
 }
 
-mousse_status gradient_collect(train_gradient *g, uint64_t step, gradient_result *result,
-                               mo_error *error)
+/* One shard's gradient: its micro-batches one after the other. */
+static mousse_status collect_shard(train_gradient *g, uint64_t step, size_t shard,
+                                   mo_error *error)
 {
   const float share = 1.0f / (float)g->micro_count;
   const gpt_batch batch = {g->tokens, g->targets, g->micro_batch, g->loader->length};
-  double sum = 0;
-  for (size_t micro = 0; micro < g->micro_count; micro++) {
-    float loss = 0;
+  const size_t count = g->micro_count / g->shards, start = shard * count;
+  for (size_t micro = start; micro < start + count; micro++) {
     const uint64_t first = loader_first(micro, 0, 1, g->micro_batch);
     MO_TRY(loader_fill(g->loader, step, first, g->micro_batch, g->tokens, g->targets, error));
-    MO_TRY(gpt_gradients(g->pass, &batch, share, micro > 0, &loss, error));
-    sum += (double)loss;
+    MO_TRY(gpt_gradients(g->pass, &batch, share, micro > start, &g->losses[micro], error));
   }
-  result->loss = sum / (double)g->micro_count;
+  return MOUSSE_OK;
+}
+
+/* gradients = partial + gradients, or partial = gradients. */
+typedef struct merge {
+  const train_gradient *gradient;
+  float *partial;
+  bool keep;
+} merge;
+
+static void merge_block(void *context, size_t item, int thread)
+{
+  const merge *m = context;
+  const block b = block_at(m->gradient, item);
+  float *partial = m->partial + item * NORM_BLOCK;
+  (void)thread;
+  if (m->keep)
+    memcpy(partial, b.values, b.count * sizeof *partial);
+  else
+    mo_accumulate(b.values, partial, b.count);
+}
+
+static void merge_level(train_gradient *g, size_t level, bool keep)
+{
+  merge m = {g, g->partial[level], keep};
+  mo_parallel(g->threads, block_count(g), merge_block, &m);
+}
+
+/* The tree over this rank's shards, walked as a binary number is counted up: bit `level` of the
+ * shards done so far says whether a sum waits there. */
+static mousse_status collect_own(train_gradient *g, uint64_t step, mo_error *error)
+{
+  const size_t count = own_shards(g), first = (size_t)g->comm->rank * count;
+  memset(g->losses, 0, g->micro_count * sizeof *g->losses);
+  for (size_t done = 0; done < count; done++) {
+    const bool last = done + 1 == count;
+    size_t level = 0;
+    MO_TRY(collect_shard(g, step, first + done, error));
+    for (; done >> level & 1; level++) merge_level(g, level, false);
+    if (!last) merge_level(g, level, true);
+    for (; last && done >> level > 0; level++)
+      if (done >> level & 1) merge_level(g, level, false);
+  }
+  return MOUSSE_OK;
+}
+
+static double mean_loss(const train_gradient *g)
+{
+  double sum = 0;
+  for (size_t i = 0; i < g->micro_count; i++) sum += (double)g->losses[i];
+  return sum / (double)g->micro_count;
+}
+
+mousse_status gradient_collect(train_gradient *g, uint64_t step, gradient_result *result,
+                               mo_error *error)
+{
+  MO_TRY(mo_ranks_agree(g->comm, collect_own(g, step, error), error));
+  MO_TRY(mo_ranks_sum(g->comm, g->params->gradients, g->params->value_count, error));
+  /* A micro-batch's loss is 0 on all ranks but one, so the sum only collects them. */
+  MO_TRY(mo_ranks_sum(g->comm, g->losses, g->micro_count, error));
+  result->loss = mean_loss(g);
   result->norm = norm(g);
   result->finite = isfinite(result->loss) && isfinite(result->norm);
   if (result->finite) clip(g, result->norm);

@@ -1,19 +1,34 @@
-/* gradient.h - one step's gradient: the mean over all micro-batches of the global batch. */
+/* gradient.h - one step's gradient: the mean over all micro-batches of the global batch.
+ *
+ * The batch is cut into S shards of equally many micro-batches. Within a shard, gradients are
+ * accumulated one after the other; the shards' gradients are added in a binary tree:
+ * neighbours, then neighbouring pairs, and so on, an odd one moving up unchanged. R ranks take
+ * S/R successive shards each, add theirs in that tree, and mousse_comm.sum adds the ranks' in
+ * the tree above: when S/R is a power of two it is one and the same tree, and the gradient has
+ * the same bits at any such R. S = 1 is plain accumulation, without further memory; otherwise
+ * the tree takes log2(S/R) arrays, rounded up.
+ */
 #ifndef MOUSSE_TRAIN_GRADIENT_H
 #define MOUSSE_TRAIN_GRADIENT_H
 
 #include "data/loader.h"
 #include "gpt/gpt.h"
 
+enum { GRADIENT_LEVELS = 17 }; /* of the tree: 2^16 shards */
+
 typedef struct train_gradient {
-  const mo_loader *loader; /* borrowed, as are params and pass */
+  const mo_loader *loader; /* borrowed, as are params, pass and comm */
   gpt_params *params;
   gpt_pass *pass;
-  size_t micro_batch, micro_count;
+  const mousse_comm *comm;
+  size_t micro_batch, micro_count; /* of the whole batch */
+  size_t shards;
   double clip; /* largest norm; 0: any */
   int threads;
-  uint32_t *tokens, *targets; /* owned: one micro-batch */
-  double *squares;            /* owned: partial sums of the norm */
+  uint32_t *tokens, *targets;      /* owned: one micro-batch */
+  double *squares;                 /* owned: partial sums of the norm */
+  float *losses;                   /* owned: of every micro-batch */
+  float *partial[GRADIENT_LEVELS]; /* owned: sums of 2^level shards that wait for the next */
 } train_gradient;
 
 typedef struct gradient_result {
@@ -21,11 +36,15 @@ typedef struct gradient_result {
   bool finite;       /* of loss and norm; when false nothing should be done with them */
 } gradient_result;
 
-/* Takes loader, params, pass, micro_batch, micro_count, clip and threads from *gradient. */
+/* Whether this many ranks can share this many shards so that the tree stays the same. */
+bool gradient_divides(size_t shards, size_t ranks);
+
+/* Takes loader, params, pass, comm, micro_batch, micro_count, shards, clip and threads from
+ * *gradient. */
 mousse_status gradient_open(train_gradient *gradient, mo_error *error);
 void gradient_close(train_gradient *gradient); /* accepts a zeroed or closed one */
 
-/* Fills the parameters' gradients from the batch of this step (from 0). */
+/* [collective] Fills the parameters' gradients from the batch of this step (from 0). */
 mousse_status gradient_collect(train_gradient *gradient, uint64_t step, gradient_result *result,
                                mo_error *error);
 

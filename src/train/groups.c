@@ -125,9 +125,9 @@ static mousse_status configure(train_groups *groups, const train_run *run, size_
 }
 
 static mousse_status build(train_groups *groups, const train_run *run, gpt_params *params,
-                           const run_notices *notices, mo_error *error)
+                           const mousse_comm *comm, const run_notices *notices, mo_error *error)
 {
-  const mousse_env env = {.struct_size = sizeof env, .threads = run_threads(run)};
+  const mousse_env env = {.struct_size = sizeof env, .threads = run_threads(run), .comm = comm};
   mousse_status status = mousse_create(&env, &groups->optimizer);
   for (int role = 0; role < GROUP_COUNT && status == MOUSSE_OK; role++) {
     int group = 0; /* groups are numbered from 0 in order, as the roles are */
@@ -139,16 +139,32 @@ static mousse_status build(train_groups *groups, const train_run *run, gpt_param
                               t->value, t->gradient);
   }
   if (status != MOUSSE_OK) return groups_fail(groups, status, error);
-  MO_TRY(configure(groups, run, params->config.n_embd, notices, error));
-  status = mousse_prepare(groups->optimizer);
+  return configure(groups, run, params->config.n_embd, notices, error);
+}
+
+static mousse_status build_and_prepare(train_groups *groups, const train_run *run,
+                                       gpt_params *params, const mousse_comm *comm,
+                                       const run_notices *notices, mo_error *error)
+{
+  MO_TRY(build(groups, run, params, comm, notices, error));
+  const mousse_status status = mousse_prepare(groups->optimizer);
   return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
 }
 
 mousse_status groups_open(train_groups *groups, const train_run *run, gpt_params *params,
-                          const run_notices *notices, mo_error *error)
+                          const mousse_comm *comm, const run_notices *notices, mo_error *error)
 {
   *groups = (train_groups){0};
-  const mousse_status status = build(groups, run, params, notices, error);
+  const mousse_status status = build_and_prepare(groups, run, params, comm, notices, error);
+  if (status != MOUSSE_OK) groups_close(groups);
+  return status;
+}
+
+mousse_status groups_plan(train_groups *groups, const train_run *run, gpt_params *params,
+                          const mousse_comm *comm, const run_notices *notices, mo_error *error)
+{
+  *groups = (train_groups){0};
+  const mousse_status status = build(groups, run, params, comm, notices, error);
   if (status != MOUSSE_OK) groups_close(groups);
   return status;
 }

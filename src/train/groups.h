@@ -21,9 +21,13 @@ typedef struct train_groups {
   double lr[GROUP_COUNT];      /* before the schedule */
 } train_groups;
 
-/* Registers all tensors and prepares the optimizer. The tensors stay borrowed until close. */
+/* Registers all tensors and prepares the optimizer, divided over the ranks of comm (NULL: one
+ * process). Tensors and comm stay borrowed until close. */
 mousse_status groups_open(train_groups *groups, const train_run *run, gpt_params *params,
-                          const run_notices *notices, mo_error *error);
+                          const mousse_comm *comm, const run_notices *notices, mo_error *error);
+/* The same without the preparation: for mousse_plan. The tensors' memory is not looked at. */
+mousse_status groups_plan(train_groups *groups, const train_run *run, gpt_params *params,
+                          const mousse_comm *comm, const run_notices *notices, mo_error *error);
 void groups_close(train_groups *groups); /* accepts a zeroed or closed one */
 
 /* Sets every group's learning rate to factor times its own. */

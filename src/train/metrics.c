@@ -124,6 +124,11 @@ void metrics_open(train_metrics *m, const char *directory, uint64_t step, bool t
   if (tensorboard) open_events(m, directory, step);
 }
 
+void metrics_none(train_metrics *m)
+{
+  *m = (train_metrics){.lines.descriptor = -1, .log.descriptor = -1, .events.descriptor = -1};
+}
+
 void metrics_close(train_metrics *m)
 {
   metrics_file *const files[] = {&m->lines, &m->log, &m->events};

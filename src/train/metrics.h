@@ -43,6 +43,7 @@ void metrics_format_step(const step_report *report, char line[METRICS_LINE]);
 /* step: where the run continues. */
 void metrics_open(train_metrics *metrics, const char *directory, uint64_t step,
                   bool tensorboard, const run_notices *notices);
+void metrics_none(train_metrics *metrics); /* instead: what is told goes nowhere */
 void metrics_close(train_metrics *metrics);
 
 void metrics_step(train_metrics *metrics, const step_report *report);

@@ -147,10 +147,17 @@ mousse_status run_check(const train_run *run, mo_error *error)
   const train_schedule s = run_schedule(run);
   MO_TRY(check_algorithm("optimizer", run->optimizer, error));
   MO_TRY(check_algorithm("scalar_opt", run->scalar_opt, error));
-  if (run->batch_size % (int64_t)run_micro_batch(run) != 0)
+  const int64_t shards = (int64_t)run_shards(run);
+  if (run->batch_size % shards != 0)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "batch_size is %lld, which device_batch_size %lld does not divide",
-                   (long long)run->batch_size, (long long)run->device_batch_size);
+                   "batch_size is %lld, which cannot be cut into %lld shards",
+                   (long long)run->batch_size, (long long)shards);
+  if (run->batch_size / shards % (int64_t)run_micro_batch(run) != 0)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "batch_size is %lld in %lld shards, which device_batch_size %lld does not "
+                   "divide",
+                   (long long)run->batch_size, (long long)shards,
+                   (long long)run->device_batch_size);
   if (s.course == TRAIN_WSD && s.warmup + s.decay > s.steps)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "warmup_ratio %g and warmdown_ratio %g together are more than 1",
@@ -190,9 +197,15 @@ train_schedule run_schedule(const train_run *run)
 size_t run_micro_batch(const train_run *run)
 {
   if (run->device_batch_size > 0) return (size_t)run->device_batch_size;
-  size_t micro = run->batch_size < 8 ? (size_t)run->batch_size : 8;
-  while ((size_t)run->batch_size % micro != 0) micro--;
-  return micro;
+  const size_t share = (size_t)run->batch_size / run_shards(run);
+  size_t micro = share < 8 ? share : 8;
+  while (micro > 1 && share % micro != 0) micro--;
+  return micro > 0 ? micro : 1;
+}
+
+size_t run_shards(const train_run *run)
+{
+  return run->shards > 0 ? (size_t)run->shards : 1;
 }
 
 int run_threads(const train_run *run)

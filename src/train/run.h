@@ -76,6 +76,7 @@ mousse_status run_model(const train_run *run, const gpt_config *base, size_t dat
 
 train_schedule run_schedule(const train_run *run);
 size_t run_micro_batch(const train_run *run); /* device_batch_size, chosen where it is 0 */
+size_t run_shards(const train_run *run);      /* 1 where it is not set */
 int run_threads(const train_run *run);
 mousse_status run_directory(const train_run *run, char *path, size_t capacity, mo_error *error);
 

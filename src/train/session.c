@@ -2,6 +2,7 @@
 #include "train/session.h"
 
 #include "base/file.h"
+#include "comm/ranks.h"
 #include "train/model_files.h"
 
 #include <stdio.h>
@@ -27,6 +28,7 @@ checkpoint_content session_content(const train_session *s)
       .optimizer = s->groups.optimizer,
       .tokenizer = s->data.has_tokenizer ? &s->data.tokenizer : NULL,
       .run = s->run,
+      .comm = s->comm,
       .data_fingerprint = run_data_fingerprint(&s->data.train_set),
       .state = &s->state,
   };
@@ -74,42 +76,74 @@ static mousse_status open_model(train_session *s, const gpt_config *config,
   const gpt_shape shape = {micro, config->sequence_len, threads, true};
   MO_TRY(gpt_params_create(&s->params, config, true, NULL, error));
   MO_TRY(gpt_pass_create(&s->pass, s->params, &shape, NULL, error));
-  MO_TRY(groups_open(&s->groups, s->run, s->params, notices, error));
+  MO_TRY(groups_open(&s->groups, s->run, s->params, s->comm, notices, error));
   s->gradient = (train_gradient){.loader = &s->data.train,
                                  .params = s->params,
                                  .pass = s->pass,
+                                 .comm = s->comm,
                                  .micro_batch = micro,
                                  .micro_count = (size_t)s->run->batch_size / micro,
+                                 .shards = run_shards(s->run),
                                  .clip = s->run->clip,
                                  .threads = threads};
   return gradient_open(&s->gradient, error);
 }
 
-static mousse_status open_all(train_session *s, const run_notices *notices, mo_error *error)
+/* Where the run stands, as rank 0 finds it. */
+typedef struct standing {
+  uint64_t step, found; /* the checkpoint to continue from */
+  gpt_config config;
+} standing;
+
+static mousse_status look(train_session *s, const run_notices *notices, char *checkpoint,
+                          size_t capacity, standing *at, mo_error *error)
 {
-  gpt_config config = {0};
-  char checkpoint[4096];
-  uint64_t step = 0;
   bool found = false;
-  MO_TRY(run_check(s->run, error));
-  MO_TRY(open_directory(s, notices, &step, &found, error));
-  MO_TRY(checkpoint_path(checkpoint, sizeof checkpoint, s->checkpoints, step, CHECKPOINT_FINAL,
-                         error));
-  MO_TRY(session_model(s->run, found ? checkpoint : NULL, notices, &config, error));
-  MO_TRY(run_data_open(&s->data, s->run, &config, error));
-  if (found)
-    MO_TRY(checkpoint_admit(s->checkpoints, step, s->run, &config,
-                            run_data_fingerprint(&s->data.train_set), &s->state, notices,
-                            error));
-  MO_TRY(open_model(s, &config, notices, error));
-  if (!found) return initialise(s, notices, error);
-  return checkpoint_load(s->checkpoints, step, s->params, s->groups.optimizer, error);
+  MO_TRY(open_directory(s, notices, &at->step, &found, error));
+  at->found = found;
+  MO_TRY(
+      checkpoint_path(checkpoint, capacity, s->checkpoints, at->step, CHECKPOINT_FINAL, error));
+  return session_model(s->run, found ? checkpoint : NULL, notices, &at->config, error);
 }
 
-mousse_status session_open(train_session *s, const train_run *run, const run_notices *notices,
+/* The data of all ranks must be the same; what the checkpoint asks for is rank 0's business. */
+static mousse_status admit(train_session *s, const standing *at, const run_notices *notices,
                            mo_error *error)
 {
-  *s = (train_session){.run = run, .lock.descriptor = -1};
+  const uint64_t data = run_data_fingerprint(&s->data.train_set);
+  MO_TRY(mo_ranks_same(s->comm, data,
+                       "all ranks must have the same training data: their checksum is", error));
+  if (!at->found) return MOUSSE_OK;
+  MO_TRY(MO_FIRST_RANK(s->comm,
+                       checkpoint_admit(s->checkpoints, at->step, s->run, &at->config, data,
+                                        &s->state, notices, error),
+                       error));
+  return mo_ranks_spread(s->comm, &s->state, sizeof s->state, error);
+}
+
+static mousse_status open_all(train_session *s, const run_notices *notices, mo_error *error)
+{
+  const mousse_comm *comm = s->comm;
+  char checkpoint[4096];
+  standing at = {0};
+  MO_TRY(run_check(s->run, error));
+  MO_TRY(
+      MO_FIRST_RANK(comm, look(s, notices, checkpoint, sizeof checkpoint, &at, error), error));
+  MO_TRY(mo_ranks_spread(comm, &at, sizeof at, error));
+  MO_TRY(mo_ranks_agree(comm, run_data_open(&s->data, s->run, &at.config, error), error));
+  MO_TRY(admit(s, &at, notices, error));
+  MO_TRY(mo_ranks_agree(comm, open_model(s, &at.config, notices, error), error));
+  gpt_params *params = s->params;
+  if (at.found)
+    return checkpoint_load(s->checkpoints, at.step, params, s->groups.optimizer, comm, error);
+  MO_TRY(MO_FIRST_RANK(comm, initialise(s, notices, error), error));
+  return mo_ranks_spread(comm, params->values, params->value_count * sizeof(float), error);
+}
+
+mousse_status session_open(train_session *s, const train_run *run, const mousse_comm *comm,
+                           const run_notices *notices, mo_error *error)
+{
+  *s = (train_session){.run = run, .comm = comm, .lock.descriptor = -1};
   const mousse_status status = open_all(s, notices, error);
   if (status != MOUSSE_OK) session_close(s);
   return status;

@@ -10,7 +10,8 @@
 #include "train/run_lock.h"
 
 typedef struct train_session {
-  const train_run *run; /* borrowed */
+  const train_run *run;    /* borrowed */
+  const mousse_comm *comm; /* borrowed */
   char directory[4096], checkpoints[4096];
   run_lock lock;
   run_data data;
@@ -22,9 +23,11 @@ typedef struct train_session {
 } train_session;
 
 /* Opens all, and brings weights and state to where the run continues: its newest checkpoint
- * that is in order, or --init, or random weights. */
+ * that is in order, or --init, or random weights. [collective] Rank 0 alone looks at the run
+ * directory; the data are read by every rank. */
 mousse_status session_open(train_session *session, const train_run *run,
-                           const run_notices *notices, mo_error *error);
+                           const mousse_comm *comm, const run_notices *notices,
+                           mo_error *error);
 void session_close(train_session *session); /* accepts a zeroed or closed one */
 
 /* What a checkpoint of the session holds. */

@@ -3,12 +3,15 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "comm/ranks.h"
 #include "linalg/blas.h"
 #include "train/evaluate.h"
 #include "train/session.h"
 #include "train/signals.h"
+#include "train/team.h"
 #include "train/text_sample.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,11 +19,14 @@ typedef struct trainer {
   train_session session;
   train_metrics metrics;
   const train_run *run;
+  const mousse_comm *comm;
   const train_display *display;
   train_schedule schedule;
   run_notices notices; /* to the display and into log.txt */
   char early[2048];    /* notices, in lines, from before log.txt was open */
   uint64_t saved;      /* the step of the newest checkpoint; 0: none */
+  int stop;            /* the signal that ends the run; 0: none */
+  bool save_wanted;    /* a signal asked for a checkpoint */
 } trainer;
 
 static void tell(void *user, const char *text)
@@ -114,8 +120,8 @@ static mousse_status validate(trainer *t, mo_error *error)
   const mo_loader *loader = &t->session.data.val;
   evaluation result = {0};
   const uint64_t windows = ((uint64_t)t->run->val_tokens + loader->length - 1) / loader->length;
-  MO_TRY(evaluate(loader, t->session.pass, run_micro_batch(t->run), windows, NULL, NULL,
-                  &result, error));
+  MO_TRY(evaluate(loader, t->session.pass, t->comm, run_micro_batch(t->run), windows, NULL,
+                  NULL, &result, error));
   metrics_validation(&t->metrics, state->step, state->tokens, result.loss);
   if (t->display->validated != NULL)
     t->display->validated(t->display->user, state->step, result.loss);
@@ -142,6 +148,7 @@ static void sample_when_due(trainer *t)
   mo_error reason = {{0}};
   text_buffer text = {0};
   if (!due(state->step, t->run->sample_every) || !t->session.data.has_tokenizer) return;
+  if (t->comm->rank > 0) return;
   const text_request request = {
       .prompt = t->run->sample_prompt,
       .tokens = (size_t)t->run->sample_tokens,
@@ -162,9 +169,11 @@ static mousse_status save(trainer *t, mo_error *error)
   const uint64_t step = t->session.state.step;
   const checkpoint_content content = session_content(&t->session);
   if (step == t->saved) return MOUSSE_OK;
+  MO_TRY(team_compare_weights(t->session.params, t->comm, error));
   metrics_sync(&t->metrics);
   MO_TRY(checkpoint_save(t->session.checkpoints, &content, error));
   t->saved = step;
+  if (t->comm->rank > 0) return MOUSSE_OK;
   checkpoint_prune(t->session.checkpoints, step, (uint64_t)t->run->keep_last,
                    (uint64_t)t->run->keep_every, &t->notices);
   return MOUSSE_OK;
@@ -175,24 +184,37 @@ static mousse_status save_when_due(trainer *t, mo_error *error)
 {
   const uint64_t step = t->session.state.step;
   mo_error reason = {{0}};
-  if (step == (uint64_t)t->run->num_iterations || signals_stop() != 0) return save(t, error);
-  const bool wanted = signals_save();
-  if (!wanted && !due(step, t->run->checkpoint_freq)) return MOUSSE_OK;
-  if (save(t, &reason) != MOUSSE_OK)
+  if (step == (uint64_t)t->run->num_iterations || t->stop != 0) return save(t, error);
+  if (!t->save_wanted && !due(step, t->run->checkpoint_freq)) return MOUSSE_OK;
+  const mousse_status status = save(t, &reason);
+  if (status == MOUSSE_COMM) return mo_fail(error, status, "%s", reason.text);
+  if (status != MOUSSE_OK)
     run_notify(&t->notices, "no checkpoint at step %llu, training goes on: %s",
                (unsigned long long)step, reason.text);
-  else if (wanted)
+  else if (t->save_wanted)
     run_notify(&t->notices, "saved at step %llu", (unsigned long long)step);
+  return MOUSSE_OK;
+}
+
+/* A signal may have reached one rank only, or not yet all: what one was asked, all do. */
+static mousse_status take_requests(trainer *t, mo_error *error)
+{
+  const int signal = signals_stop();
+  float wanted[2] = {signal != 0 ? 1.0f : 0.0f, signals_save() ? 1.0f : 0.0f};
+  MO_TRY(mo_ranks_sum(t->comm, wanted, 2, error));
+  if (wanted[0] > 0.0f) t->stop = signal != 0 ? signal : SIGTERM;
+  t->save_wanted = wanted[1] > 0.0f;
   return MOUSSE_OK;
 }
 
 static mousse_status loop(trainer *t, mo_error *error)
 {
   if (t->session.state.step == 0) MO_TRY(validate_when_due(t, error));
-  while (t->session.state.step < (uint64_t)t->run->num_iterations && signals_stop() == 0) {
+  while (t->session.state.step < (uint64_t)t->run->num_iterations && t->stop == 0) {
     MO_TRY(one_step(t, error));
     MO_TRY(validate_when_due(t, error));
     sample_when_due(t);
+    MO_TRY(take_requests(t, error));
     MO_TRY(save_when_due(t, error));
   }
   return MOUSSE_OK;
@@ -205,9 +227,12 @@ static mousse_status write_config(const trainer *t, mo_error *error)
   return run_write(t->run, path, error);
 }
 
-static void announce(trainer *t)
+static mousse_status announce(trainer *t, mo_error *error)
 {
   const train_session *s = &t->session;
+  double most = 0;
+  MO_TRY(
+      mo_ranks_largest(t->comm, (double)mousse_bytes_held(s->groups.optimizer), &most, error));
   const train_start start = {
       .directory = s->directory,
       .run = t->run,
@@ -216,7 +241,8 @@ static void announce(trainer *t)
       .tokens_per_step = (uint64_t)t->run->batch_size * s->data.train.length,
       .windows = s->data.train.windows,
       .parameters = s->params->value_count,
-      .optimizer_bytes = mousse_bytes_held(s->groups.optimizer),
+      .optimizer_bytes = (size_t)most,
+      .ranks = t->comm->size,
       .threads = run_threads(t->run),
   };
   char head[512];
@@ -231,21 +257,25 @@ static void announce(trainer *t)
                t->run->data_dir);
   if (s->data.val.windows == 0)
     run_notify(&t->notices, "%s has no validation shards: no validation", t->run->data_dir);
+  return MOUSSE_OK;
 }
 
 static mousse_status execute(trainer *t, train_outcome *outcome, mo_error *error)
 {
   t->saved = t->session.state.step;
-  metrics_open(&t->metrics, t->session.directory, t->saved, t->run->tensorboard,
-               &t->display->notices);
-  mousse_status status = write_config(t, error);
+  if (t->comm->rank > 0)
+    metrics_none(&t->metrics);
+  else
+    metrics_open(&t->metrics, t->session.directory, t->saved, t->run->tensorboard,
+                 &t->display->notices);
+  mousse_status status = MO_FIRST_RANK(t->comm, write_config(t, error), error);
+  if (status == MOUSSE_OK) status = announce(t, error);
   if (status == MOUSSE_OK) {
-    announce(t);
     signals_watch();
     status = loop(t, error);
     signals_ignore();
   }
-  outcome->signal = signals_stop();
+  outcome->signal = t->stop;
   outcome->state = t->session.state;
   outcome->complete = outcome->state.step >= (uint64_t)t->run->num_iterations;
   if (status != MOUSSE_OK) metrics_note(&t->metrics, error->text);
@@ -253,15 +283,25 @@ static mousse_status execute(trainer *t, train_outcome *outcome, mo_error *error
   return status;
 }
 
-mousse_status train_execute(const train_run *run, const train_display *display,
-                            train_outcome *outcome, mo_error *error)
+static mousse_status open_and_execute(trainer *t, train_outcome *outcome, mo_error *error)
 {
-  trainer t = {.run = run, .display = display, .schedule = run_schedule(run)};
-  *outcome = (train_outcome){.signal = 0};
-  t.notices = (run_notices){tell, &t};
-  MO_TRY(session_open(&t.session, run, &t.notices, error));
-  memcpy(outcome->directory, t.session.directory, sizeof outcome->directory);
-  const mousse_status status = execute(&t, outcome, error);
-  session_close(&t.session);
+  MO_TRY(team_compare(t->run, t->comm, error));
+  MO_TRY(session_open(&t->session, t->run, t->comm, &t->notices, error));
+  memcpy(outcome->directory, t->session.directory, sizeof outcome->directory);
+  const mousse_status status = execute(t, outcome, error);
+  session_close(&t->session);
   return status;
+}
+
+mousse_status train_execute(const train_run *run, const mousse_comm *comm,
+                            const train_display *display, train_outcome *outcome,
+                            mo_error *error)
+{
+  train_run settled = *run;
+  *outcome = (train_outcome){.signal = 0};
+  MO_TRY(team_settle_shards(&settled, comm, error));
+  trainer t = {
+      .run = &settled, .comm = comm, .display = display, .schedule = run_schedule(&settled)};
+  t.notices = (run_notices){tell, &t};
+  return open_and_execute(&t, outcome, error);
 }

@@ -20,8 +20,8 @@ typedef struct train_start {
   uint64_t tokens_per_step;
   uint64_t windows; /* sequences of training data: an epoch */
   uint64_t parameters;
-  size_t optimizer_bytes;
-  int threads;
+  size_t optimizer_bytes; /* on the rank that holds most */
+  int ranks, threads;     /* threads of each rank */
 } train_start;
 
 /* Who watches. Any function may be NULL; none influences the run. */
@@ -41,7 +41,10 @@ typedef struct train_outcome {
   int signal;    /* that ended it before; 0: none */
 } train_outcome;
 
-mousse_status train_execute(const train_run *run, const train_display *display,
-                            train_outcome *outcome, mo_error *error);
+/* [collective] Every rank computes its part of each batch; rank 0 alone writes files, and all
+ * fail or succeed together. MOUSSE_COMM: the other ranks may not know of the failure. */
+mousse_status train_execute(const train_run *run, const mousse_comm *comm,
+                            const train_display *display, train_outcome *outcome,
+                            mo_error *error);
 
 #endif

@@ -36,13 +36,20 @@ readelf -d "$work/c_shared" | grep -q 'NEEDED.*libmousse\.so' || fail "c_shared 
 readelf -d "$work/c_static" | grep -q 'NEEDED.*libmousse' && fail "c_static needs the shared library"
 
 cp "$here/outside.cmake.txt" "$work/CMakeLists.txt"
+cp "$here/program_mpi.c" "$work/"
 cmake -S "$work" -B "$work/outside" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
   >"$work/configure.log" 2>&1 || { cat "$work/configure.log"; fail "find_package(mousse) failed"; }
 cmake --build "$work/outside" >"$work/build.log" 2>&1 || { cat "$work/build.log"; fail "outside build failed"; }
 for program in "$work"/outside/outside_*_c "$work"/outside/outside_*_cpp; do run "$program"; done
 readelf -d "$work/outside/outside_mousse_c" | grep -q 'NEEDED.*libmousse\.so' || fail "mousse::mousse is not the shared library"
 
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+for program in "$work"/outside/outside_mpi_*; do # none in a build without MPI
+  [ -x "$program" ] && run mpirun -n 2 --oversubscribe "$program"
+done
+
 library=$(readlink -f "$libdir/libmousse.so")
+readelf -d "$library" | grep -q 'NEEDED.*libmpi' && fail "libmousse needs MPI"
 readelf -d "$library" | grep -q 'SONAME.*libmousse\.so\.[0-9]' || fail "the shared library has no versioned soname"
 others=$(nm -D --defined-only "$library" | awk '{print $3}' | sed 's/@.*//' | grep -v '^mousse_' || true)
 [ -z "$others" ] || fail "exported besides mousse_*: $others"

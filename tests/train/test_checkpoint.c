@@ -1,4 +1,5 @@
 /* test_checkpoint.c - checkpoints: every bit counts, and bad ones get a sentence. */
+#include "comm/comm.h"
 #include "tiny_run.h"
 #include "train/checkpoint.h"
 #include "train/train.h"
@@ -13,7 +14,8 @@ static void execute(const train_run *run)
   const train_display display = {.user = NULL};
   train_outcome outcome;
   mo_error error = {{0}};
-  if (train_execute(run, &display, &outcome, &error) != MOUSSE_OK) fail_msg("%s", error.text);
+  if (train_execute(run, &mo_comm_self, &display, &outcome, &error) != MOUSSE_OK)
+    fail_msg("%s", error.text);
   assert_true(outcome.complete);
 }
 

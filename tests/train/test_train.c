@@ -1,4 +1,5 @@
 /* test_train.c - schedules, options, groups, gradients, metrics and event files. */
+#include "comm/comm.h"
 #include "tiny_run.h"
 #include "train/evaluate.h"
 #include "train/metrics.h"
@@ -183,7 +184,7 @@ static void groups_by_role(void **state)
     tiny_set(&run, "lr", "0.5");
     tiny_set(&run, "weight_decay", "0.25");
     assert_int_equal(gpt_params_create(&params, &config, true, NULL, &error), MOUSSE_OK);
-    if (groups_open(&groups, &run, params, NULL, &error) != MOUSSE_OK)
+    if (groups_open(&groups, &run, params, NULL, NULL, &error) != MOUSSE_OK)
       fail_msg("%s", error.text);
     assert_int_equal(groups_schedule(&groups, 0.5, &error), MOUSSE_OK);
     const double expected[] = {cases[i].embed, cases[i].head, cases[i].matrix};
@@ -223,7 +224,8 @@ static void paper_names(void **state)
   assert_int_equal(run_defaults(&run, NULL), MOUSSE_OK);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     tiny_set(&run, cases[i].key, cases[i].text);
-  if (groups_open(&groups, &run, params, NULL, &error) != MOUSSE_OK) fail_msg("%s", error.text);
+  if (groups_open(&groups, &run, params, NULL, NULL, &error) != MOUSSE_OK)
+    fail_msg("%s", error.text);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     double value = 0;
     assert_int_equal(mousse_get(groups.optimizer, GPT_MATRIX, cases[i].option, &value),
@@ -233,12 +235,12 @@ static void paper_names(void **state)
   groups_close(&groups);
   notices[0] = '\0';
   tiny_set(&run, "optimizer", "muon");
-  assert_int_equal(groups_open(&groups, &run, params, &collector, &error), MOUSSE_OK);
+  assert_int_equal(groups_open(&groups, &run, params, NULL, &collector, &error), MOUSSE_OK);
   assert_non_null(strstr(notices, "'shampoo_alpha' does not concern the optimizer muon"));
   assert_null(strstr(notices, "'mu'"));
   groups_close(&groups);
   tiny_set(&run, "mu", "7");
-  assert_int_equal(groups_open(&groups, &run, params, NULL, &error), MOUSSE_OUT_OF_RANGE);
+  assert_int_equal(groups_open(&groups, &run, params, NULL, NULL, &error), MOUSSE_OUT_OF_RANGE);
   assert_non_null(strstr(error.text, "option 'mu'"));
   gpt_params_destroy(params);
 }
@@ -252,12 +254,13 @@ static void gradients(void **state)
   mo_error error = {{0}};
   tiny_set(&run, "batch_size", "4");
   tiny_set(&run, "device_batch_size", "4");
-  if (session_open(&whole, &run, NULL, &error) != MOUSSE_OK) fail_msg("%s", error.text);
+  if (session_open(&whole, &run, &mo_comm_self, NULL, &error) != MOUSSE_OK)
+    fail_msg("%s", error.text);
   assert_int_equal(gradient_collect(&whole.gradient, 1, &a, &error), MOUSSE_OK);
   train_run split = run;
   tiny_set(&split, "device_batch_size", "1");
   tiny_set(&split, "out", scratch_path(state, "split"));
-  assert_int_equal(session_open(&parts, &split, NULL, &error), MOUSSE_OK);
+  assert_int_equal(session_open(&parts, &split, &mo_comm_self, NULL, &error), MOUSSE_OK);
   assert_int_equal(gradient_collect(&parts.gradient, 1, &b, &error), MOUSSE_OK);
   assert_true(a.finite && b.finite && a.norm > 0);
   near(a.loss, b.loss, 1e-6);
@@ -279,10 +282,14 @@ static void evaluation_is_the_mean_over_windows(void **state)
   train_session s;
   evaluation one, two, all;
   mo_error error = {{0}};
-  assert_int_equal(session_open(&s, &run, NULL, &error), MOUSSE_OK);
-  assert_int_equal(evaluate(&s.data.val, s.pass, 1, 0, NULL, NULL, &one, &error), MOUSSE_OK);
-  assert_int_equal(evaluate(&s.data.val, s.pass, 2, 1000, NULL, NULL, &all, &error), MOUSSE_OK);
-  assert_int_equal(evaluate(&s.data.val, s.pass, 2, 3, NULL, NULL, &two, &error), MOUSSE_OK);
+  assert_int_equal(session_open(&s, &run, &mo_comm_self, NULL, &error), MOUSSE_OK);
+  assert_int_equal(evaluate(&s.data.val, s.pass, &mo_comm_self, 1, 0, NULL, NULL, &one, &error),
+                   MOUSSE_OK);
+  assert_int_equal(
+      evaluate(&s.data.val, s.pass, &mo_comm_self, 2, 1000, NULL, NULL, &all, &error),
+      MOUSSE_OK);
+  assert_int_equal(evaluate(&s.data.val, s.pass, &mo_comm_self, 2, 3, NULL, NULL, &two, &error),
+                   MOUSSE_OK);
   assert_int_equal(one.tokens, (TINY_TOKENS - 1) / 8 * 8);
   assert_int_equal(all.tokens, one.tokens);
   assert_int_equal(two.tokens, 3 * 8);

@@ -262,6 +262,102 @@ static void test_communication_failure_is_told(void **state)
   }
 }
 
+/* A communicator for planning, over which nothing may be said. */
+static int say_nothing(void *context, float *data, size_t count)
+{
+  (void)context, (void)data, (void)count;
+  fail_msg("planning talked to other ranks");
+  return -1;
+}
+
+static int share_nothing(void *context, float *data, size_t count, int root)
+{
+  (void)root;
+  return say_nothing(context, data, count);
+}
+
+static mousse_optimizer *start_planning(int rank, int ranks)
+{
+  mousse_optimizer *opt = NULL;
+  const mousse_comm comm = {rank, ranks, say_nothing, share_nothing, NULL};
+  const mousse_env env = {.struct_size = sizeof env, .comm = &comm, .threads = 2};
+  assert_int_equal(mousse_create(&env, &opt), MOUSSE_OK);
+  return opt;
+}
+
+static void test_plan_is_what_prepare_does(void **state)
+{
+  (void)state;
+  rank_run r = {.resume = NULL};
+  for (int rank = 0; rank < 3; rank++) {
+    mousse_optimizer *opt = start_planning(rank, 3);
+    size_t planned[3] = {0};
+    int group = 0, owners[PARAMS];
+    assert_int_equal(mousse_plan(opt, 0, planned), MOUSSE_INVALID_ARGUMENT);
+    for (int i = 0; i < PARAMS; i++) {
+      assert_int_equal(mousse_add_group(opt, tensors[i].algorithm, &group), MOUSSE_OK);
+      assert_int_equal(mousse_add_param(opt, group, tensors[i].name, tensors[i].rows,
+                                        tensors[i].cols, r.values[i], r.grads[i]),
+                       MOUSSE_OK);
+      assert_true(mousse_param_flops(opt, tensors[i].name) > 0);
+    }
+    for (int other = 0; other < 3; other++)
+      assert_int_equal(mousse_plan(opt, other, &planned[other]), MOUSSE_OK);
+    assert_int_equal(mousse_plan(opt, 3, planned), MOUSSE_INVALID_ARGUMENT);
+    assert_int_equal(mousse_plan(opt, -1, planned), MOUSSE_INVALID_ARGUMENT);
+    assert_int_equal(mousse_plan(opt, 0, NULL), MOUSSE_INVALID_ARGUMENT);
+    for (int i = 0; i < PARAMS; i++) owners[i] = mousse_param_owner(opt, tensors[i].name);
+    assert_int_equal(mousse_prepare(opt), MOUSSE_OK);
+    for (int i = 0; i < PARAMS; i++)
+      assert_int_equal(mousse_param_owner(opt, tensors[i].name), owners[i]);
+    assert_int_equal(mousse_bytes_held(opt), planned[rank]);
+    assert_int_equal(mousse_plan(opt, 0, planned), MOUSSE_WRONG_PHASE);
+    mousse_destroy(opt);
+  }
+}
+
+/* The 162M model at addresses that nobody looks at. */
+static void add_162M(mousse_optimizer *opt, const char *algorithm)
+{
+  static const size_t layer[6][2] = {{768, 768}, {768, 768},  {768, 768},
+                                     {768, 768}, {3072, 768}, {768, 3072}};
+  int matrices = 0, others = 0;
+  uintptr_t address = 64;
+  assert_int_equal(mousse_add_group(opt, algorithm, &matrices), MOUSSE_OK);
+  assert_int_equal(mousse_add_group(opt, "lion", &others), MOUSSE_OK);
+  for (int i = 0; i < 2 + 12 * 6; i++) {
+    char name[16];
+    const size_t rows = i < 2 ? 50304 : layer[i % 6][0], cols = i < 2 ? 768 : layer[i % 6][1];
+    const uintptr_t bytes = rows * cols * sizeof(float);
+    snprintf(name, sizeof name, "%d", i);
+    assert_int_equal(mousse_add_param(opt, i < 2 ? others : matrices, name, rows, cols,
+                                      (float *)address, (const float *)(address + bytes)),
+                     MOUSSE_OK);
+    address += 2 * bytes;
+  }
+}
+
+/* Four ranks hold little more than a quarter each. */
+static void test_state_of_a_large_model_is_divided(void **state)
+{
+  (void)state;
+  static const char *const algorithms[] = {"mousse", "soap"};
+  for (size_t a = 0; a < 2; a++) {
+    mousse_optimizer *opt = start_planning(0, 4);
+    size_t held[4] = {0}, all = 0, bytes = 0;
+    const char *name = NULL;
+    add_162M(opt, algorithms[a]);
+    assert_int_equal(mousse_plan(opt, 0, &bytes), MOUSSE_OK);
+    for (size_t i = 0; (name = mousse_param_name(opt, i)) != NULL; i++) {
+      held[mousse_param_owner(opt, name)] += mousse_param_state_bytes(opt, name);
+      all += mousse_param_state_bytes(opt, name);
+    }
+    assert_true(all > 0);
+    for (int rank = 0; rank < 4; rank++) assert_true(10 * held[rank] <= 3 * all);
+    mousse_destroy(opt);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -269,6 +365,8 @@ int main(void)
       cmocka_unit_test(test_resume_on_another_number_of_ranks),
       cmocka_unit_test(test_one_bad_gradient_stops_every_rank),
       cmocka_unit_test(test_communication_failure_is_told),
+      cmocka_unit_test(test_plan_is_what_prepare_does),
+      cmocka_unit_test(test_state_of_a_large_model_is_divided),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,146 @@
+/* cmd_plan.c - mousse plan: what a run takes on several ranks, before they are rented. */
+#include "cli/job.h"
+#include "cli/run_options.h"
+#include "comm/ranks.h"
+#include "train/scale.h"
+
+#include <stdio.h>
+
+typedef struct values {
+  run_values options;
+  int64_t ranks, batch;
+  char model[32];
+  double gflops, bandwidth, latency;
+} values;
+
+static const mo_setting rows[] = {
+    RUN_CONFIG_ROW,
+    MO_SETTING_INTEGER(values, ranks, "1", 1, 1024, "processes, as in mpirun -n"),
+    MO_SETTING_TEXT(values, model, "", "the same as preset"),
+    MO_SETTING_INTEGER(values, batch, "0", 0, 1e12,
+                       "tokens in a step, rounded to whole sequences for every rank; 0: "
+                       "batch_size says it"),
+    MO_SETTING_NUMBER(values, gflops, "0", 0, 1e9,
+                      "speed of a matrix product on a rank; 0: that of this machine, measured"),
+    MO_SETTING_NUMBER(values, bandwidth, "1", 1e-6, 1e6,
+                      "GB per second that a rank sends; measured instead under mpirun"),
+    MO_SETTING_NUMBER(values, latency, "20", 0, 1e9,
+                      "microseconds that a message takes; measured instead under mpirun"),
+};
+
+static void print_head(const train_run *run, const train_estimate *e, const scale_machine *m)
+{
+  const gpt_config *c = &e->config;
+  printf("model      %.1f M parameters: width %zu, %zu layers, context %zu, vocabulary %zu\n"
+         "step       %lld sequences, %.4g tokens, %.4g flops forward and backward\n"
+         "optimizer  %s, %s for embedding and head\n"
+         "rank       %d threads, %.0f GFLOP/s, %.3g GB/s, %.3g us per message\n\n",
+         (double)e->parameters / 1e6, c->n_embd, c->n_layer, c->sequence_len, c->vocab_size,
+         (long long)run->batch_size, (double)run->batch_size * (double)c->sequence_len,
+         e->flops_per_step, run->optimizer, run->scalar_opt, run_threads(run), m->flops / 1e9,
+         m->bandwidth / 1e9, 1e6 * m->latency);
+  printf("%6s %10s %12s %10s %12s %12s %10s | %9s %9s %10s %9s %9s\n", "ranks", "model GB",
+         "optimizer GB", "state GB", "compute TF", "optimizer TF", "sent GB", "compute s",
+         "optim. s", "exchange s", "step s", "tokens/s");
+}
+
+static void print_row(const train_run *run, const train_estimate *e, const scale_plan *p)
+{
+  const double seconds = p->compute_seconds + p->optimizer_seconds + p->exchange_seconds;
+  printf("%6d %10.3f %12.3f %10.3f %12.4g %12.4g %10.4g | %9.4g %9.4g %10.4g %9.4g %9.4g\n",
+         p->ranks, (double)p->model_bytes / 1e9, (double)p->optimizer_bytes / 1e9,
+         (double)p->state_bytes / 1e9, p->compute_flops / 1e12, p->optimizer_flops / 1e12,
+         p->sent_bytes / 1e9, p->compute_seconds, p->optimizer_seconds, p->exchange_seconds,
+         seconds, (double)run->batch_size * (double)e->config.sequence_len / seconds);
+}
+
+static bool wanted(int ranks, int64_t asked)
+{
+  return ranks == asked || (ranks & (ranks - 1)) == 0;
+}
+
+static mousse_status print_rows(const values *v, const train_run *run, const train_estimate *e,
+                                const scale_machine *machine, mo_error *error)
+{
+  const int most = v->ranks > 1 ? 1024 : 1;
+  print_head(run, e, machine);
+  for (int ranks = 1; ranks <= most; ranks++) {
+    scale_plan p;
+    if (!wanted(ranks, v->ranks)) continue;
+    MO_TRY(scale_plan_make(&p, run, e, ranks, machine, error));
+    print_row(run, e, &p);
+  }
+  return MOUSSE_OK;
+}
+
+static mousse_status print_plan(const values *v, const train_run *run,
+                                const scale_machine *machine, const run_notices *notices,
+                                mo_error *error)
+{
+  gpt_config config = {0};
+  train_estimate e;
+  MO_TRY(estimate_model(run, notices, &config, error));
+  MO_TRY(estimate_open(&e, run, &config, notices, error));
+  const mousse_status status = print_rows(v, run, &e, machine, error);
+  estimate_close(&e);
+  return status;
+}
+
+/* All ranks measure at the same time, as they would compute; the first one's figures count. */
+static mousse_status measure(const values *v, int threads, const mousse_comm *comm,
+                             scale_machine *machine, mo_error *error)
+{
+  *machine = (scale_machine){
+      .flops = 1e9 * v->gflops, .bandwidth = 1e9 * v->bandwidth, .latency = 1e-6 * v->latency};
+  if (machine->flops <= 0) machine->flops = estimate_speed(threads);
+  if (machine->flops <= 0) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to measure with");
+  return comm->size > 1 ? scale_measure(machine, comm, error) : MOUSSE_OK;
+}
+
+/* Tokens become sequences, as many for each of the ranks. */
+static void set_batch(train_run *run, int64_t tokens, int64_t ranks, size_t length)
+{
+  const int64_t shares = tokens / (int64_t)length / ranks;
+  run->batch_size = (shares > 0 ? shares : 1) * ranks;
+}
+
+static mousse_status plan(const values *v, const mousse_comm *comm, const run_notices *notices,
+                          mo_error *error)
+{
+  train_run options = v->options.run;
+  gpt_config config = {0};
+  scale_machine machine;
+  if (v->model[0] != '\0') MO_TRY(run_set(&options, "preset", v->model, notices, error));
+  MO_TRY(run_model(&options, NULL, 0, &config, error));
+  if (v->batch > 0) set_batch(&options, v->batch, v->ranks, config.sequence_len);
+  options.shards = v->ranks;
+  MO_TRY(mo_ranks_agree(comm, measure(v, run_threads(&options), comm, &machine, error), error));
+  return comm->rank == 0 ? print_plan(v, &options, &machine, notices, error) : MOUSSE_OK;
+}
+
+static mousse_status run(const cli_invocation *call, mo_error *error)
+{
+  const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
+  mo_cluster cluster;
+  mousse_status status = job_open(&cluster, 0, error);
+  if (status == MOUSSE_OK) status = plan(call->values, &cluster.comm, notices, error);
+  job_close(&cluster, status, error);
+  return status;
+}
+
+const cli_command command_plan = {
+    .name = "plan",
+    .summary = "Predict memory, traffic and time of a run on several ranks",
+    .arguments = "",
+    .details = "The same batch on 1, 2, 4, ... 1024 ranks and on as many as asked for. Figures "
+               "are those\nof the rank with most; GB is 10^9 bytes, TF 10^12 operations.\n\n"
+               "  mousse plan --ranks 8 --model 834M --batch 2M\n"
+               "  mousse plan --ranks 8 --model 834M --batch 2M --gflops 2000 --bandwidth 12\n",
+    .settings = MO_SETTINGS(rows),
+    .base = &run_settings,
+    .values_bytes = sizeof(values),
+    .run = run,
+    .configure = run_options_configure,
+    .take = run_options_take,
+    .more_help = run_options_help,
+};

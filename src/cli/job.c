@@ -1,0 +1,50 @@
+/* job.c - joining and leaving the other ranks. */
+#include "cli/job.h"
+
+#include "base/parallel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void on_hung(int rank, double seconds)
+{
+  fprintf(stderr,
+          "mousse: rank %d: has waited %.0f s for the other ranks (rank_timeout); one hangs or "
+          "its machine is gone: the job is ended, the newest checkpoint is intact\n",
+          rank, seconds);
+}
+
+/* Ranks that share a machine and were not bound to processors of their own share its threads.
+ */
+static void share_threads(int ranks)
+{
+  const int online = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  if (ranks > 1 && getenv("OMP_NUM_THREADS") == NULL && mo_threads_available() == online)
+    mo_threads_limit(online / ranks > 0 ? online / ranks : 1);
+}
+
+/* A failure that all ranks know of is told by one. */
+static void tell_failure(mo_cluster *cluster, mousse_status status, mo_error *error)
+{
+  if (!cluster->started || status == MOUSSE_OK) return;
+  if (status == MOUSSE_COMM)
+    fprintf(stderr, "mousse: rank %d: %s\n", cluster->comm.rank, error->text);
+  else if (cluster->comm.rank == 0)
+    fprintf(stderr, "mousse: %s\n", error->text);
+  if (status == MOUSSE_COMM) mo_cluster_abort(cluster, EXIT_FAILURE);
+  error->text[0] = '\0';
+}
+
+mousse_status job_open(mo_cluster *cluster, double seconds, mo_error *error)
+{
+  MO_TRY(mo_cluster_open(cluster, seconds, on_hung, error));
+  share_threads(cluster->local_size);
+  return MOUSSE_OK;
+}
+
+void job_close(mo_cluster *cluster, mousse_status status, mo_error *error)
+{
+  tell_failure(cluster, status, error);
+  mo_cluster_close(cluster);
+}
