@@ -73,6 +73,10 @@ static void print_option(const mousse_option *option)
 void run_options_help(void)
 {
   const char *name = NULL;
+  printf("\nPresets:");
+  for (size_t i = 0; (name = gpt_preset_name(i)) != NULL; i++)
+    printf("%s %s", i > 0 ? "," : "", name);
+  printf("\n");
   printf(
       "\nOptions of the optimizers, as --opt.NAME VALUE for that of the hidden matrices and\n"
       "--scalar.NAME VALUE for that of embedding and head:\n");

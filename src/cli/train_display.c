@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { BAR_CELLS = 20 };
+enum { BAR_CELLS = 12 };
 static const double terminal_pause = 0.1, plain_pause = 10.0; /* seconds between updates */
 
 void train_display_duration(double seconds, char text[32])
@@ -76,17 +76,21 @@ static void print_bar(double fraction)
   fputc(']', stderr);
 }
 
+/* On a terminal the line stays below 80 columns, so that it can be drawn over. */
 static void show_step(cli_train_display *d, const step_report *r)
 {
   char left[32];
   const double rate = (double)d->per_step / d->per_seconds;
+  /* The machine may have been busy while its speed was measured. */
+  if (d->speed > 0 && rate * d->flops > d->speed) d->speed = rate * d->flops;
   train_display_duration((double)(d->steps - r->step) * d->per_seconds, left);
   if (d->terminal) fprintf(stderr, "\r\033[K");
   fprintf(stderr, "step %llu/%llu", (unsigned long long)r->step, (unsigned long long)d->steps);
   if (d->terminal) print_bar((double)r->step / (double)d->steps);
-  fprintf(stderr, " loss %.4f lr %.3g grad %.3g %.1fk tok/s", r->loss, r->lr, r->grad_norm,
-          rate / 1e3);
-  if (d->speed > 0) fprintf(stderr, " (%.0f%%)", 100 * rate * d->flops / d->speed);
+  fprintf(stderr, " loss %.4f lr %.3g", r->loss, r->lr);
+  if (!d->terminal) fprintf(stderr, " grad %.3g", r->grad_norm);
+  fprintf(stderr, " %.1fk tok/s", rate / 1e3);
+  if (d->speed > 0) fprintf(stderr, " %.0f%%", 100 * rate * d->flops / d->speed);
   fprintf(stderr, " %s left%s", left, d->terminal ? "" : "\n");
   d->line_open = d->terminal;
   fflush(stderr);

@@ -95,11 +95,23 @@ static mousse_status set_library_options(const train_groups *groups, const train
   return MOUSSE_OK;
 }
 
+static void notice_unused(const train_run *run, const run_notices *notices)
+{
+  for (size_t i = 0; i < run->option_count; i++)
+    if (run->options[i].scalar && same_for_all(run))
+      run_notify(notices, "'scalar.%s' is ignored: %s is used for all tensors",
+                 run->options[i].name, run->optimizer);
+}
+
 static mousse_status configure(train_groups *groups, const train_run *run, size_t width,
                                const run_notices *notices, mo_error *error)
 {
   mousse_optimizer *optimizer = groups->optimizer;
   double lr = 0;
+  notice_unused(run, notices);
+  /* In a run no step should wait for the refreshes of all matrices at once. */
+  if (has_option(run->optimizer, "stagger"))
+    MO_TRY(set_text(groups, GPT_MATRIX, "stagger", "stagger", "on", error));
   MO_TRY(set_named_options(groups, run, GPT_MATRIX, notices, error));
   MO_TRY(set_library_options(groups, run, GPT_MATRIX, false, error));
   mousse_status status = mousse_get(optimizer, GPT_MATRIX, "lr", &lr);

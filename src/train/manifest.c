@@ -21,27 +21,34 @@ typedef struct digest {
   char hash[17];
 } digest;
 
-/* Read, not mapped: a disk that fails gives an error instead of a signal. */
-static mousse_status digest_file(const char *path, digest *result, mo_error *error)
+static bool digest_descriptor(int fd, digest *result)
 {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  char *buffer = mo_allocate(NULL, READ_BYTES);
+  char buffer[READ_BYTES];
   XXH3_state_t state;
-  ssize_t got = fd >= 0 && buffer != NULL ? 1 : -1;
+  ssize_t got = 1;
   XXH3_64bits_reset(&state);
   result->bytes = 0;
-  while (got > 0 || (got < 0 && fd >= 0 && buffer != NULL && errno == EINTR)) {
-    got = read(fd, buffer, READ_BYTES);
+  while (got != 0) {
+    got = read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno != EINTR) return false;
     if (got <= 0) continue;
     XXH3_64bits_update(&state, buffer, (size_t)got);
     result->bytes += (uint64_t)got;
   }
-  const int reason = errno;
-  if (fd >= 0) close(fd);
-  mo_release(NULL, buffer, READ_BYTES);
   snprintf(result->hash, sizeof result->hash, "%016llx",
            (unsigned long long)XXH3_64bits_digest(&state));
-  if (got < 0) return mo_fail(error, MOUSSE_IO, "%s: cannot read: %s", path, strerror(reason));
+  return true;
+}
+
+/* Read, not mapped: a disk that fails gives an error instead of a signal. */
+static mousse_status digest_file(const char *path, digest *result, mo_error *error)
+{
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return mo_fail(error, MOUSSE_IO, "%s: cannot open: %s", path, strerror(errno));
+  const bool done = digest_descriptor(fd, result);
+  const int reason = errno;
+  close(fd);
+  if (!done) return mo_fail(error, MOUSSE_IO, "%s: cannot read: %s", path, strerror(reason));
   return MOUSSE_OK;
 }
 

@@ -55,6 +55,8 @@ static mousse_status open_directory(train_session *s, const run_notices *notices
   MO_TRY(mo_path_join(s->checkpoints, sizeof s->checkpoints, s->directory, CHECKPOINT_FOLDER,
                       error));
   MO_TRY(mo_make_directories(s->checkpoints, error));
+  MO_TRY(mo_sync_parent(s->checkpoints, error));
+  MO_TRY(mo_sync_parent(s->directory, error));
   MO_TRY(run_lock_take(&s->lock, s->directory, error));
   checkpoint_clean(s->checkpoints, notices);
   MO_TRY(checkpoint_newest(s->checkpoints, notices, step, found, error));

@@ -216,6 +216,12 @@ class Commands(unittest.TestCase):
         self.assertEqual(listing["parameters"], sum(a * b for a, b in
                                                     (t["shape"] for t in tensors.values())))
 
+    def test_help_lists_presets_and_the_optimizers_options(self):
+        text = self.lab.call("train", "--help").stdout
+        for expected in ("--num-iterations N", "Presets: nano, ", "--opt.NAME", "\n  shampoo: ",
+                         "    newton_schulz"):
+            self.assertIn(expected, text)
+
     def test_completion_is_a_script(self):
         script = self.lab.call("completion", "bash").stdout
         check = script + "\nCOMP_WORDS=(mousse train --num-it); COMP_CWORD=2; _mousse; " \
