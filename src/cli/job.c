@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static void on_hung(int rank, double seconds)
 {
@@ -15,13 +14,12 @@ static void on_hung(int rank, double seconds)
           rank, seconds);
 }
 
-/* Ranks that share a machine and were not bound to processors of their own share its threads.
- */
-static void share_threads(int ranks)
+/* Ranks that may use the same processors divide them, unless the user has said it. */
+static void share_threads(double processors)
 {
-  const int online = (int)sysconf(_SC_NPROCESSORS_ONLN);
-  if (ranks > 1 && getenv("OMP_NUM_THREADS") == NULL && mo_threads_available() == online)
-    mo_threads_limit(online / ranks > 0 ? online / ranks : 1);
+  const int share = processors >= 1 ? (int)(processors + 1e-6) : 1;
+  if (processors > 0 && getenv("OMP_NUM_THREADS") == NULL && share < mo_threads_available())
+    mo_threads_limit(share);
 }
 
 /* A failure that all ranks know of is told by one. */
@@ -39,7 +37,7 @@ static void tell_failure(mo_cluster *cluster, mousse_status status, mo_error *er
 mousse_status job_open(mo_cluster *cluster, double seconds, mo_error *error)
 {
   MO_TRY(mo_cluster_open(cluster, seconds, on_hung, error));
-  share_threads(cluster->local_size);
+  share_threads(cluster->processors);
   return MOUSSE_OK;
 }
 

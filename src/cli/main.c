@@ -70,6 +70,7 @@ int main(int argc, char **argv)
     status =
         run(command, argc > 2 ? (size_t)argc - 2 : 0, argv + (argc > 2 ? 2 : argc), &error);
   if (status == MOUSSE_OK) status = flush_output(&error);
-  if (error.text[0] != '\0') fprintf(stderr, "mousse: %s\n", error.text);
+  if (status != MOUSSE_OK && error.text[0] != '\0') /* else a command has told it */
+    fprintf(stderr, "mousse: %s\n", error.text);
   return exit_code(status);
 }

@@ -13,8 +13,10 @@
 
 typedef struct mo_cluster {
   mousse_comm comm; /* mo_comm_self when this process is alone */
-  int local_size;   /* ranks on this machine */
   bool started;     /* by a launcher: MPI is up */
+  /* This rank's share of the processors that it may use: each counts for 1/n when n ranks of
+   * this machine may use it. 0: not known. */
+  double processors;
   mo_watchdog watchdog;
 } mo_cluster;
 

@@ -18,6 +18,7 @@
 #include "comm/cluster.h"
 #include "comm/comm.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,29 +179,36 @@ static void end_job(void)
   _Exit(1);
 }
 
-static int count_neighbours(void)
+/* 0: not known. */
+static double share_processors(void)
 {
   MPI_Comm machine;
-  int size = 1;
+  cpu_set_t mine;
+  int users[CPU_SETSIZE] = {0};
+  double share = 0;
+  if (sched_getaffinity(0, sizeof mine, &mine) != 0) CPU_ZERO(&mine);
+  for (size_t i = 0; i < CPU_SETSIZE; i++) users[i] = CPU_ISSET(i, &mine) != 0;
   if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine) !=
       MPI_SUCCESS)
-    return 1;
-  MPI_Comm_size(machine, &size);
+    return 0;
+  MPI_Allreduce(MPI_IN_PLACE, users, CPU_SETSIZE, MPI_INT, MPI_SUM, machine);
   MPI_Comm_free(&machine);
-  return size;
+  for (size_t i = 0; i < CPU_SETSIZE; i++)
+    if (CPU_ISSET(i, &mine)) share += 1.0 / users[i];
+  return share;
 }
 
 mousse_status mo_cluster_open(mo_cluster *cluster, double seconds, mo_watchdog_fn hung,
                               mo_error *error)
 {
   int provided = 0;
-  *cluster = (mo_cluster){.comm = mo_comm_self, .local_size = 1};
+  *cluster = (mo_cluster){.comm = mo_comm_self};
   if (!mo_cluster_launched()) return MOUSSE_OK;
   /* The watchdog's thread calls MPI_Abort while this one is inside another call. */
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS)
     return mo_fail(error, MOUSSE_COMM, "MPI did not start");
   cluster->started = true;
-  cluster->local_size = count_neighbours();
+  cluster->processors = share_processors();
   const mousse_status status = mousse_mpi_open(MPI_COMM_WORLD, &cluster->comm);
   if (status != MOUSSE_OK)
     return mo_fail(error, status, "could not set up the talk with the other ranks: %s",

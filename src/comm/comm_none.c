@@ -7,7 +7,7 @@ mousse_status mo_cluster_open(mo_cluster *cluster, double seconds, mo_watchdog_f
                               mo_error *error)
 {
   (void)seconds, (void)hung;
-  *cluster = (mo_cluster){.comm = mo_comm_self, .local_size = 1};
+  *cluster = (mo_cluster){.comm = mo_comm_self};
   if (!mo_cluster_launched()) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_COMM,
                  "this mousse was built without MPI and cannot be one of several processes; "

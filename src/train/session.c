@@ -113,6 +113,9 @@ static mousse_status admit(train_session *s, const standing *at, const run_notic
   const uint64_t data = run_data_fingerprint(&s->data.train_set);
   MO_TRY(mo_ranks_same(s->comm, data,
                        "all ranks must have the same training data: their checksum is", error));
+  MO_TRY(mo_ranks_same(s->comm, run_data_fingerprint(&s->data.val_set),
+                       "all ranks must have the same validation data: their checksum is",
+                       error));
   if (!at->found) return MOUSSE_OK;
   MO_TRY(MO_FIRST_RANK(s->comm,
                        checkpoint_admit(s->checkpoints, at->step, s->run, &at->config, data,

@@ -285,7 +285,6 @@ static mousse_status execute(trainer *t, train_outcome *outcome, mo_error *error
 
 static mousse_status open_and_execute(trainer *t, train_outcome *outcome, mo_error *error)
 {
-  MO_TRY(team_compare(t->run, t->comm, error));
   MO_TRY(session_open(&t->session, t->run, t->comm, &t->notices, error));
   memcpy(outcome->directory, t->session.directory, sizeof outcome->directory);
   const mousse_status status = execute(t, outcome, error);
@@ -299,6 +298,7 @@ mousse_status train_execute(const train_run *run, const mousse_comm *comm,
 {
   train_run settled = *run;
   *outcome = (train_outcome){.signal = 0};
+  MO_TRY(team_compare(run, comm, error));
   MO_TRY(team_settle_shards(&settled, comm, error));
   trainer t = {
       .run = &settled, .comm = comm, .display = display, .schedule = run_schedule(&settled)};
