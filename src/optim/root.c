@@ -260,8 +260,9 @@ static bool sum_fractions(size_t n, const mo_fractions *f, double factor, double
 
 static void by_cholesky(job *j, size_t n, float *fold, double factor, float *work)
 {
-  enum { TERMS = 5, TRIES = 3 };
+  enum { USUAL_TERMS = 5, TRIES = 3 };
   const mo_root_rule *rule = j->rule;
+  const int terms = rule->terms > 0 ? rule->terms : USUAL_TERMS;
   float *inverse = mo_scratch_take(&work, n * n);
   const double highest = factor * largest_eigenvalue(n, fold, work);
   double damping =
@@ -274,7 +275,7 @@ static void by_cholesky(job *j, size_t n, float *fold, double factor, float *wor
   }
   for (int attempt = 0; attempt < TRIES; attempt++, damping *= 30.0) {
     const double high = fmax(1.1 * highest, damping) + damping;
-    const mo_fractions f = mo_fractions_fit(rule->power, damping, high, TERMS);
+    const mo_fractions f = mo_fractions_fit(rule->power, damping, high, terms);
     if (sum_fractions(n, &f, factor, damping, fold, inverse)) return;
     j->counts->retries++;
   }
