@@ -214,7 +214,7 @@ static double largest_eigenvalue(size_t n, const float *fold, float *work)
     const double length = sqrt(mo_sum_squares(x, n));
     if (length == 0.0) return 0.0;
     mo_scale(x, n, (float)(1.0 / length));
-    mo_symm_right(MO_LOWER, 1, n, fold, n + 1, x, n, y, n);
+    mo_symv(n, fold, n + 1, x, y);
     norm = sqrt(mo_sum_squares(y, n));
     memcpy(x, y, n * sizeof *x);
   }
@@ -230,18 +230,27 @@ static void load_lower(size_t n, const float *fold, double factor, double shift,
   }
 }
 
-/* root (upper) = keep * root + weight * (lower triangle of inverse)^T, by tiles. */
+/* root (upper) = keep * root + weight * (lower triangle of inverse)^T, by tiles that are
+ * transposed in a small array: reading along columns would miss the cache. */
 static void add_transposed(size_t n, const float *inverse, float keep, float weight,
                            float *fold)
 {
   enum { TILE = 32 };
-  for (size_t rows = 0; rows < n; rows += TILE)
-    for (size_t cols = rows; cols < n; cols += TILE)
-      for (size_t i = rows; i < n && i < rows + TILE; i++)
-        for (size_t k = cols > i ? cols : i; k < n && k < cols + TILE; k++) {
-          float *place = fold + 1 + i * (n + 1) + k;
-          *place = (keep != 0.0f ? keep * *place : 0.0f) + weight * inverse[k * n + i];
-        }
+  float tile[TILE][TILE];
+  for (size_t row = 0; row < n; row += TILE) {
+    const size_t row_end = row + TILE < n ? row + TILE : n;
+    for (size_t col = row; col < n; col += TILE) {
+      const size_t col_end = col + TILE < n ? col + TILE : n;
+      for (size_t k = col; k < col_end; k++)
+        for (size_t i = row; i < row_end && i <= k; i++)
+          tile[i - row][k - col] = inverse[k * n + i];
+      for (size_t i = row; i < row_end; i++) {
+        float *root = fold + 1 + i * (n + 1);
+        for (size_t k = col > i ? col : i; k < col_end; k++)
+          root[k] = (keep != 0.0f ? keep * root[k] : 0.0f) + weight * tile[i - row][k - col];
+      }
+    }
+  }
 }
 
 /* The sum of shifted inverses, the hardest one first: if it succeeds, so do the others, whose

@@ -43,7 +43,7 @@ typedef struct mo_root_rule {
   mo_damping damping;
   double eps;
   mo_refresh method;
-  int terms; /* of cholesky's sum; 0: the usual number */
+  int terms;                    /* of cholesky's sum; 0: the usual number */
   const mo_eigh_solver *ladder; /* to try in turn, ending in NULL; NULL: mo_eigh_ladder */
 } mo_root_rule;
 
