@@ -13,7 +13,7 @@ static const struct {
 } models[BENCH_MODELS] = {
     {"162M", 1, 1024, 1, 3},
     {"tiny", 16, 256, 3, 9},
-    {"nano", 16, 256, 9, 25},
+    {"nano", 16, 256, 5, 25},
 };
 enum { MOST_ROUNDS = 25, WARM_UP_TOKENS = 64 };
 
