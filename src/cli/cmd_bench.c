@@ -155,8 +155,8 @@ const cli_command command_bench = {
                "spread over 10\n"
                "steps; no refresh: of a step without one; worst to mean: the largest of 10 "
                "steps with\n"
-               "staggered refreshes relative to their mean (when quick, on 72 matrices of "
-               "width 192).\n\n"
+               "staggered refreshes relative to their mean (when quick, on matrices of width "
+               "192).\n\n"
                "  mousse bench --quick\n"
                "  mousse bench --json > bench.json\n",
     .settings = MO_SETTINGS(rows),

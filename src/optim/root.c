@@ -14,7 +14,7 @@ const mo_eigh_solver mo_eigh_ladder[] = {mo_eigh_divide, mo_eigh_iterate, NULL};
 mo_refresh mo_refresh_resolve(mo_refresh method, mo_side side)
 {
   if (method != MO_REFRESH_AUTO) return method;
-  return side.block <= 256 ? MO_REFRESH_EIGH : MO_REFRESH_CHOLESKY;
+  return side.block <= 512 ? MO_REFRESH_EIGH : MO_REFRESH_CHOLESKY;
 }
 
 size_t mo_root_basis_floats(mo_refresh method, mo_side side)

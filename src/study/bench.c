@@ -12,7 +12,7 @@ static const struct {
   size_t batch, sequence, quick_rounds, rounds;
 } models[BENCH_MODELS] = {
     {"162M", 1, 1024, 1, 3},
-    {"tiny", 16, 256, 3, 9},
+    {"tiny", 16, 256, 2, 9},
     {"nano", 16, 256, 5, 25},
 };
 enum { MOST_ROUNDS = 25, WARM_UP_TOKENS = 64 };
@@ -99,16 +99,18 @@ static mousse_status measure_sgemm(bench_measure *m, double *gflops)
   return mo_fail(m->error, MOUSSE_NO_MEMORY, "no memory for a product of 3072 x 3072 matrices");
 }
 
-/* The machine's rate before, between and after the models. */
+/* The machine's rate before and after the models and, unless quick, between them. */
 static mousse_status measure_models(bench_measure *m)
 {
   double rates[BENCH_MODELS + 1];
+  size_t rate_count = 1;
   MO_TRY(measure_sgemm(m, &rates[0]));
   for (size_t i = 0; i < BENCH_MODELS; i++) {
     MO_TRY(measure_model(m, i));
-    MO_TRY(measure_sgemm(m, &rates[i + 1]));
+    if (i + 1 == BENCH_MODELS || !m->options->quick)
+      MO_TRY(measure_sgemm(m, &rates[rate_count++]));
   }
-  m->report->sgemm_gflops = bench_median(rates, BENCH_MODELS + 1);
+  m->report->sgemm_gflops = bench_median(rates, rate_count);
   for (size_t i = 0; i < BENCH_MODELS; i++) {
     gpt_config config;
     MO_TRY(gpt_preset(models[i].preset, &config, m->error));
@@ -172,7 +174,7 @@ static void compute_whole_steps(bench_report *r)
 static size_t count_ticks(const bench_options *o)
 {
   int counts[BENCH_MOST_THREAD_COUNTS];
-  size_t ticks = BENCH_MODELS + 1 + bench_optimizers_ticks(o);
+  size_t ticks = (o->quick ? 2 : BENCH_MODELS + 1) + bench_optimizers_ticks(o);
   for (size_t i = 0; i < BENCH_MODELS; i++) ticks += model_rounds(o, i);
   return ticks + thread_counts(o->threads, counts) * model_rounds(o, scaling_model(o));
 }

@@ -6,8 +6,9 @@
  *
  *     seconds per step = between + (refreshing - between) / BENCH_REFRESH_EVERY
  *
- * The first step, which is not measured, sees gradients of 0: it makes the first
- * preconditioners, and those of nothing are cheap to decompose.
+ * When quick, the first step of algorithms that compute a root is the refreshing one, and plain
+ * Muon is measured only now and then. The first step of others sees gradients of 0, because
+ * what they do in it alone (eigenvalue decompositions) is quicker for those.
  */
 #include "base/clock.h"
 #include "study/bench_measure.h"
@@ -21,6 +22,8 @@ enum {
   MODEL_LAYERS = 12,
   MOST_ROUNDS = 3,
   QUICK_WIDTH = 192, /* of the set that the largest step is looked for in, when quick */
+  QUICK_LAYERS = 6,
+  QUICK_YARDSTICKS = 3, /* subjects that share one measurement of plain Muon, when quick */
 };
 
 typedef struct rules {
@@ -30,15 +33,22 @@ typedef struct rules {
 static rules rules_for(const bench_options *o)
 {
   const size_t layers = o->layers > 0 ? o->layers : o->quick ? 1 : 4;
-  return o->quick ? (rules){1, layers, QUICK_WIDTH, MODEL_LAYERS}
+  return o->quick ? (rules){1, layers, QUICK_WIDTH, QUICK_LAYERS}
                   : (rules){MOST_ROUNDS, layers, WIDTH, layers};
 }
 
 /* One algorithm with one choice of sides. */
 typedef struct subject {
   const char *algorithm, *sides;
-  bool chooses_sides, refreshes;
+  bool chooses_sides, refreshes, has_root;
 } subject;
+
+/* What all subjects are measured on. */
+typedef struct bench_ground {
+  bench_set set, stagger_set;
+  plain_muon *plain;
+  double plain_seconds; /* the last measurement */
+} bench_ground;
 
 static bool has_option(const char *algorithm, const char *name)
 {
@@ -54,10 +64,13 @@ static size_t list_subjects(subject *list)
   size_t count = 0;
   const char *name = NULL;
   for (size_t i = 0; (name = mousse_algorithm_name(i)) != NULL; i++) {
-    const bool sides = has_option(name, "sides"), refreshes = has_option(name, "refresh_every");
+    subject s = {name, "none", has_option(name, "sides"), has_option(name, "refresh_every"),
+                 has_option(name, "refresh")};
     if (count + 2 > BENCH_MOST_OPTIMIZERS) break;
-    list[count++] = (subject){name, refreshes ? "both" : "none", sides, refreshes};
-    if (sides) list[count++] = (subject){name, "small", sides, refreshes};
+    if (s.refreshes) s.sides = "both";
+    list[count++] = s;
+    s.sides = "small";
+    if (s.chooses_sides) list[count++] = s;
   }
   return count;
 }
@@ -83,25 +96,30 @@ static mousse_status build(const subject *s, const bench_set *set, int threads, 
   return mousse_prepare(*opt);
 }
 
-static mousse_status make_optimizer(bench_measure *m, const subject *s, bench_set *set,
-                                    bool stagger, mousse_optimizer **opt)
-{
-  const int threads = m->options->threads;
-  mousse_status status = build(s, set, threads, stagger, opt);
-  bench_set_clear(set, threads);
-  if (status == MOUSSE_OK) status = mousse_step(*opt);
-  bench_set_fill(set, threads);
-  if (status == MOUSSE_OK) return status;
-  return mo_fail(m->error, status, "%s: %s", s->algorithm,
-                 *opt != NULL ? mousse_error(*opt) : mousse_status_text(status));
-}
-
 static mousse_status time_step(bench_measure *m, mousse_optimizer *opt, double *seconds)
 {
   const double start = mo_seconds();
   const mousse_status status = mousse_step(opt);
   *seconds = mo_seconds() - start;
   return status == MOUSSE_OK ? status : mo_fail(m->error, status, "%s", mousse_error(opt));
+}
+
+/* An optimizer that has taken its first step. */
+static mousse_status make_optimizer(bench_measure *m, const subject *s, bench_set *set,
+                                    bool stagger, mousse_optimizer **opt, double *first_step)
+{
+  const int threads = m->options->threads;
+  const mousse_status status = build(s, set, threads, stagger, opt);
+  if (status != MOUSSE_OK)
+    return mo_fail(m->error, status, "%s: %s", s->algorithm,
+                   *opt != NULL ? mousse_error(*opt) : mousse_status_text(status));
+  if (s->has_root)
+    bench_set_fill(set, threads);
+  else
+    bench_set_clear(set, threads);
+  MO_TRY(time_step(m, *opt, first_step));
+  if (!s->has_root) bench_set_fill(set, threads);
+  return MOUSSE_OK;
 }
 
 static size_t state_bytes(const mousse_optimizer *opt)
@@ -113,23 +131,40 @@ static size_t state_bytes(const mousse_optimizer *opt)
   return bytes;
 }
 
+static double time_plain(bench_measure *m, bench_ground *g)
+{
+  const size_t index = m->report->optimizer_count - 1;
+  if (m->options->quick && index % QUICK_YARDSTICKS != 0) return g->plain_seconds;
+  const double start = mo_seconds();
+  plain_muon_step(g->plain);
+  g->plain_seconds = mo_seconds() - start;
+  return g->plain_seconds;
+}
+
+static mousse_status time_refresh(bench_measure *m, const subject *s, mousse_optimizer *opt,
+                                  double first_step, double *seconds)
+{
+  *seconds = first_step;
+  if (m->options->quick && s->has_root) return MOUSSE_OK;
+  mousse_set(opt, 0, "refresh_every", 1);
+  return time_step(m, opt, seconds);
+}
+
 /* The two sides of the ratio take turns. */
-static mousse_status compare(bench_measure *m, const subject *s, mousse_optimizer *opt,
-                             plain_muon *plain, bench_optimizer_result *result)
+static mousse_status compare(bench_measure *m, const subject *s, bench_ground *g,
+                             mousse_optimizer *opt, double first_step,
+                             bench_optimizer_result *result)
 {
   const rules r = rules_for(m->options);
   double yardstick[MOST_ROUNDS], between[MOST_ROUNDS], refreshing[MOST_ROUNDS];
   for (size_t i = 0; i < r.rounds; i++) {
-    const double start = mo_seconds();
-    plain_muon_step(plain);
-    yardstick[i] = mo_seconds() - start;
+    yardstick[i] = time_plain(m, g);
     bench_tick(m, s->algorithm);
     if (s->refreshes) mousse_set(opt, 0, "refresh_every", 1e9);
     MO_TRY(time_step(m, opt, &between[i]));
     bench_tick(m, s->algorithm);
-    if (s->refreshes) mousse_set(opt, 0, "refresh_every", 1);
     refreshing[i] = between[i];
-    if (s->refreshes) MO_TRY(time_step(m, opt, &refreshing[i]));
+    if (s->refreshes) MO_TRY(time_refresh(m, s, opt, first_step, &refreshing[i]));
     bench_tick(m, s->algorithm);
   }
   const double unit = bench_median(yardstick, r.rounds);
@@ -148,8 +183,8 @@ static mousse_status find_worst(bench_measure *m, const subject *s, bench_set *s
                                 bench_optimizer_result *result)
 {
   mousse_optimizer *opt = NULL;
-  double worst = 0.0, sum = 0.0;
-  mousse_status status = make_optimizer(m, s, set, true, &opt);
+  double worst = 0.0, sum = 0.0, first_step = 0.0;
+  mousse_status status = make_optimizer(m, s, set, true, &opt, &first_step);
   for (int i = 0; status == MOUSSE_OK && i < BENCH_REFRESH_EVERY; i++) {
     double seconds = 0.0;
     status = time_step(m, opt, &seconds);
@@ -162,16 +197,16 @@ static mousse_status find_worst(bench_measure *m, const subject *s, bench_set *s
   return status;
 }
 
-static mousse_status measure_one(bench_measure *m, const subject *s, bench_set *set,
-                                 bench_set *stagger_set, plain_muon *plain)
+static mousse_status measure_one(bench_measure *m, const subject *s, bench_ground *g)
 {
   bench_optimizer_result *result = &m->report->optimizers[m->report->optimizer_count++];
   mousse_optimizer *opt = NULL;
+  double first_step = 0.0;
   *result = (bench_optimizer_result){.name = s->algorithm, .sides = s->sides};
-  mousse_status status = make_optimizer(m, s, set, false, &opt);
-  if (status == MOUSSE_OK) status = compare(m, s, opt, plain, result);
+  mousse_status status = make_optimizer(m, s, &g->set, false, &opt, &first_step);
+  if (status == MOUSSE_OK) status = compare(m, s, g, opt, first_step, result);
   mousse_destroy(opt);
-  return status == MOUSSE_OK ? find_worst(m, s, stagger_set, result) : status;
+  return status == MOUSSE_OK ? find_worst(m, s, &g->stagger_set, result) : status;
 }
 
 size_t bench_optimizers_ticks(const bench_options *options)
@@ -185,18 +220,17 @@ mousse_status bench_optimizers(bench_measure *m)
   const rules r = rules_for(m->options);
   subject list[BENCH_MOST_OPTIMIZERS];
   const size_t count = list_subjects(list);
-  bench_set set = {0}, stagger_set = {0};
-  plain_muon *plain = NULL;
+  bench_ground g = {.plain = NULL};
   m->report->layers = r.layers;
-  mousse_status status = bench_set_create(&set, WIDTH, r.layers, m->error);
+  mousse_status status = bench_set_create(&g.set, WIDTH, r.layers, m->error);
   if (status == MOUSSE_OK)
-    status = bench_set_create(&stagger_set, r.stagger_width, r.stagger_layers, m->error);
+    status = bench_set_create(&g.stagger_set, r.stagger_width, r.stagger_layers, m->error);
   if (status == MOUSSE_OK)
-    status = plain_muon_create(&plain, &set, m->options->threads, m->error);
+    status = plain_muon_create(&g.plain, &g.set, m->options->threads, m->error);
   for (size_t i = 0; status == MOUSSE_OK && i < count; i++)
-    status = measure_one(m, &list[i], &set, &stagger_set, plain);
-  plain_muon_destroy(plain);
-  bench_set_release(&stagger_set);
-  bench_set_release(&set);
+    status = measure_one(m, &list[i], &g);
+  plain_muon_destroy(g.plain);
+  bench_set_release(&g.stagger_set);
+  bench_set_release(&g.set);
   return status;
 }
