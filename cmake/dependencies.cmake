@@ -24,6 +24,7 @@ find_path(XXHASH_INCLUDE xxhash.h REQUIRED) # header only: no library to link
 if(MOUSSE_TOOLS)
   pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
   pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+  pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
   pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
   pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
   pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)

@@ -53,7 +53,7 @@ typedef struct mousse_env {
   size_t struct_size; /* sizeof(mousse_env); lets later versions add members */
   void *(*allocate)(void *user, size_t bytes);
   void (*release)(void *user, void *block, size_t bytes);
-  void (*log)(void *user, int level, const char *text);
+  void (*log)(void *user, int level, const char *text); /* level 1: a warning */
   void *user;
   const mousse_comm *comm; /* NULL: a single process */
   int threads;             /* 0: as many as the machine has */

@@ -20,7 +20,8 @@ static const mo_setting rows[] = {
                     "of token shards (.bin); by default the one in their directory"),
     MO_SETTING_TEXT(values, field, "text", "field of JSON lines that holds the text"),
     MO_SETTING_TEXT(values, separator, "<|endoftext|>",
-                    "line between documents, in text files and in the output; empty for none"),
+                    "line between documents, in text files and in the output; empty for "
+                    "none, and then the text is exact"),
     MO_SETTING_SWITCH(values, unwrap, "false",
                       "join hard-wrapped lines to paragraphs, one empty line between them"),
 };
@@ -29,6 +30,7 @@ static const mo_setting rows[] = {
 typedef struct output {
   const values *values;
   bool to_file, started;
+  bool inside_line; /* the text so far does not end with a line end */
   mo_writer file;
   mo_unwrap unwrap;
   text_buffer text;
@@ -36,6 +38,7 @@ typedef struct output {
 
 static mousse_status put(output *out, const char *text, size_t length, mo_error *error)
 {
+  if (length > 0) out->inside_line = text[length - 1] != '\n';
   if (out->to_file) return mo_writer_write(&out->file, text, length, error);
   if (fwrite(text, 1, length, stdout) == length) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_IO, "cannot write to standard output");
@@ -53,6 +56,7 @@ static mousse_status put_separator(output *out, mo_error *error)
 {
   const char *separator = out->values->separator;
   if (separator[0] == '\0') return MOUSSE_OK;
+  if (out->inside_line) MO_TRY(put(out, "\n", 1, error));
   MO_TRY(put(out, separator, strlen(separator), error));
   return put(out, "\n", 1, error);
 }

@@ -30,9 +30,16 @@ typedef struct cli_command {
   const char *arguments; /* how positional arguments are shown: "INPUT..."; "" for none */
   const char *details;   /* paragraphs and examples under the options in --help */
   mo_settings settings;
+  const mo_settings *base; /* NULL, or a second table, of the struct that values begins with */
   size_t values_bytes;
   size_t least_arguments, most_arguments;
   mousse_status (*run)(const cli_invocation *call, mo_error *error);
+  /* NULL, or fills values, which hold the defaults, from a file; flags are the defaults with
+   * the command line, which then is applied once more: flags win over files. */
+  mousse_status (*configure)(void *values, const void *flags, bool quiet, mo_error *error);
+  /* NULL, or takes options that are in no table; UNKNOWN_NAME: it is not one of them. */
+  mousse_status (*take)(void *values, const char *name, const char *text, mo_error *error);
+  void (*more_help)(void); /* NULL, or prints a further part of --help */
 } cli_command;
 
 /* commands.c: the commands of commands.def, in that order. */

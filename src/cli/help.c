@@ -89,8 +89,10 @@ void help_command(const cli_command *command)
 {
   printf("usage: mousse %s%s%s [options]\n\n%s.\n\noptions:\n", command->name,
          command->arguments[0] != '\0' ? " " : "", command->arguments, command->summary);
+  if (command->base != NULL) print_options(command->base);
   print_options(&command->settings);
   print_options(&common_settings);
+  if (command->more_help != NULL) command->more_help();
   if (command->details[0] != '\0') printf("\n%s", command->details);
 }
 
@@ -135,6 +137,7 @@ void help_manual(void)
     printf(".SS \"mousse %s %s\"\n", command->name, command->arguments);
     print_roff(command->summary);
     printf(".\n");
+    if (command->base != NULL) manual_options(command->base);
     manual_options(&command->settings);
     if (command->details[0] == '\0') continue;
     printf(".PP\n.nf\n");

@@ -65,7 +65,6 @@ static void show(cli_progress *p, double done, double now, bool last)
   }
   if (!p->terminal || last) fputc('\n', stderr);
   fflush(stderr);
-  p->shown = true;
 }
 
 void progress_update(cli_progress *p, double done)

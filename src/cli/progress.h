@@ -12,7 +12,7 @@ typedef struct cli_progress {
   double total;        /* 0: not known */
   double base;         /* amount that was there before the start: not part of the rate */
   double started, due; /* seconds */
-  bool quiet, terminal, shown;
+  bool quiet, terminal;
 } cli_progress;
 
 cli_progress progress_start(const char *label, const char *unit, double unit_size, double total,

@@ -26,17 +26,23 @@ static void report(const dataset_options *options, const char *stage, const mo_c
     options->progress(options->user, stage, corpus_consumed(corpus), corpus_bytes(corpus));
 }
 
-/* What the result depends on; equal recipes give equal data. */
+static json_t *input_json(const char *path)
+{
+  struct stat info = {0};
+  if (stat(path, &info) != 0) info.st_size = -1;
+  return json_pack("{s:s, s:I, s:I}", "path", path, "bytes", (json_int_t)info.st_size,
+                   "modified", (json_int_t)info.st_mtim.tv_sec);
+}
+
+/* What the result depends on; equal recipes give equal data. NULL when a name is not UTF-8, as
+ * JSON has to be. */
 static json_t *make_recipe(const dataset_options *options, const file_list *files)
 {
   json_t *inputs = json_array();
   for (uint32_t i = 0; i < files->paths.count; i++) {
-    struct stat info = {0};
-    const char *path = file_list_get(files, i);
-    if (stat(path, &info) != 0) info.st_size = -1;
-    json_array_append_new(inputs, json_pack("{s:s, s:I, s:I}", "path", path, "bytes",
-                                            (json_int_t)info.st_size, "modified",
-                                            (json_int_t)info.st_mtim.tv_sec));
+    if (json_array_append_new(inputs, input_json(file_list_get(files, i))) == 0) continue;
+    json_decref(inputs);
+    return NULL;
   }
   return json_pack("{s:s, s:s, s:f, s:I, s:s, s:s, s:o}", "name", options->name, "tokenizer",
                    options->tokenizer, "val_fraction", options->val_fraction, "shard_tokens",
@@ -275,7 +281,9 @@ mousse_status dataset_build(const dataset_options *options, mo_dataset *dataset,
   const uint64_t input_bytes = corpus_bytes(text);
   json_t *recipe = make_recipe(options, corpus_files(text));
   corpus_close(text);
-  if (recipe == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a manifest");
+  if (recipe == NULL)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "names of inputs and options must be UTF-8, to be noted in the manifest");
   mousse_status status = check_existing(options->out, recipe, dataset, existed, error);
   if (status == MOUSSE_OK && !*existed) {
     status = build_new(options, input_bytes, recipe, error);

@@ -6,7 +6,8 @@
 
 enum { BLOCK = 1 << 16 };
 
-void decode_directory(const char *path, char *directory, size_t capacity)
+/* The directory part of a path, "." when it has none. */
+static void directory_of(const char *path, char *directory, size_t capacity)
 {
   const char *slash = strrchr(path, '/');
   if (slash == NULL)
@@ -80,7 +81,7 @@ mousse_status decode_shard(const char *path, const char *tokenizer_path, decode_
   char directory[4096];
   mo_tokenizer tokenizer;
   mo_shard shard;
-  decode_directory(path, directory, sizeof directory);
+  directory_of(path, directory, sizeof directory);
   MO_TRY(tokenizer_open(&tokenizer, tokenizer_path[0] != '\0' ? tokenizer_path : directory,
                         error));
   mousse_status status = shard_open(&shard, path, tokenizer.tokens.count, error);

@@ -17,7 +17,4 @@ mousse_status decode_shard(const char *path, const char *tokenizer, decode_part 
 mousse_status decode_ids(const mo_tokenizer *tokenizer, const uint32_t *ids, size_t count,
                          text_buffer *text, mo_error *error);
 
-/* The directory part of a path, "." when it has none. */
-void decode_directory(const char *path, char *directory, size_t capacity);
-
 #endif

@@ -25,7 +25,7 @@ const published_set *published_set_at(unsigned index)
 
 /* One attempt at one file. */
 typedef struct transfer {
-  const char *url, *path;
+  const char *url;
   char part[4096 + 8];
   int descriptor;  /* of the part */
   uint64_t offset; /* where this attempt started */
@@ -195,7 +195,7 @@ static mousse_status fetch(transfer *t, mo_error *error)
 mousse_status download_shard(const char *url, const char *path, const download_options *options,
                              bool *existed, mo_error *error)
 {
-  transfer t = {.url = url, .path = path, .options = options};
+  transfer t = {.url = url, .options = options};
   *existed = access(path, F_OK) == 0;
   if (*existed) return check_shard(path, options->vocabulary, error);
   const int length = snprintf(t.part, sizeof t.part, "%s.part", path);

@@ -104,8 +104,8 @@ mousse_status rdata_text(const mo_rdata *rdata, uint32_t number, text_buffer *te
   const unsigned char *chunk = rdata->map.data + v.offset;
   const size_t wanted = (size_t)chunk[0] << 24 | (size_t)chunk[1] << 16 |
                         (size_t)chunk[2] << 8 | (size_t)chunk[3];
-  /* No text shrinks by more than about a thousand: a larger claim is damage. */
-  if (wanted > LARGEST_VARIABLE || wanted / 2000 > v.length)
+  /* Nothing packs text ten thousand to one: a larger claim is damage. */
+  if (wanted > LARGEST_VARIABLE || wanted / 10000 > v.length)
     return mo_fail(error, MOUSSE_BAD_FORMAT,
                    "%s: variable '%s' claims to unpack from %llu to %zu bytes", rdata->path,
                    name, (unsigned long long)v.length, wanted);

@@ -1,11 +1,9 @@
 /* shard.c - reading one file of tokens. */
 #include "data/shard.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "token shards are mapped as they are: this needs a little-endian machine"
@@ -52,8 +50,7 @@ mousse_status shard_parse(mo_shard *shard, const char *path, const void *data, s
   *shard = (struct mo_shard){.tokens = (const unsigned char *)data + SHARD_HEADER_BYTES,
                              .count = (size_t)header[2],
                              .width = width,
-                             .vocabulary = vocabulary,
-                             .descriptor = -1};
+                             .vocabulary = vocabulary};
   snprintf(shard->path, sizeof shard->path, "%s", path);
   return MOUSSE_OK;
 }
@@ -68,23 +65,29 @@ mousse_status shard_open(mo_shard *shard, const char *path, uint32_t vocabulary,
     mo_map_close(&map);
     return status;
   }
+  struct stat info;
   shard->map = map;
-  shard->descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  if (stat(path, &info) == 0) {
+    shard->device = info.st_dev;
+    shard->inode = info.st_ino;
+  }
   return MOUSSE_OK;
 }
 
 void shard_close(mo_shard *shard)
 {
-  if (shard->map.data != NULL && shard->descriptor >= 0) close(shard->descriptor);
   mo_map_close(&shard->map);
-  *shard = (struct mo_shard){.descriptor = -1};
+  *shard = (struct mo_shard){0};
 }
 
-/* Touching a page beyond the end of a file that shrank kills the process, so look first. */
+/* Touching a page beyond the end of a file that shrank kills the process, so look first. A file
+ * that was removed or replaced stays whole under the map. No descriptor is kept open: a data
+ * set may have more shards than a process may have files. */
 static mousse_status check_still_there(const mo_shard *shard, mo_error *error)
 {
   struct stat info;
-  if (shard->descriptor < 0 || fstat(shard->descriptor, &info) != 0) return MOUSSE_OK;
+  if (shard->map.data == NULL || stat(shard->path, &info) != 0) return MOUSSE_OK;
+  if (info.st_dev != shard->device || info.st_ino != shard->inode) return MOUSSE_OK;
   if ((uint64_t)info.st_size >= shard->map.size) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_IO, "%s: shrank from %zu to %lld bytes while in use",
                  shard->path, shard->map.size, (long long)info.st_size);

@@ -26,10 +26,10 @@ enum {
 typedef struct mo_shard {
   const unsigned char *tokens; /* inside map */
   size_t count;
-  size_t width;        /* bytes of a token: 2 or 4 */
-  uint32_t vocabulary; /* ids are below this; 0: any id */
-  mo_map map;          /* owned; empty for a shard in memory */
-  int descriptor;      /* owned, -1 for none: tells when the file shrinks under the map */
+  size_t width;           /* bytes of a token: 2 or 4 */
+  uint32_t vocabulary;    /* ids are below this; 0: any id */
+  mo_map map;             /* owned; empty for a shard in memory */
+  uint64_t device, inode; /* of the file: tell when it shrinks under the map */
   char path[4096];
 } mo_shard;
 

@@ -88,18 +88,8 @@ static void attention_item(void *context, size_t item, int thread)
 static mo_product weight_gradient(const gpt_step *s, const gpt_tensor *w, const float *d_y,
                                   size_t outputs, const float *x)
 {
-  return (mo_product){.transpose_a = MO_TRANSPOSED,
-                      .rows = outputs,
-                      .cols = w->cols,
-                      .inner = s->N,
-                      .alpha = 1.0f,
-                      .beta = s->beta,
-                      .a = d_y,
-                      .a_stride = outputs,
-                      .b = x,
-                      .b_stride = w->cols,
-                      .c = w->gradient,
-                      .c_stride = w->cols};
+  return mo_dense_product(MO_TRANSPOSED, MO_PLAIN, outputs, w->cols, s->N, d_y, x, s->beta,
+                          w->gradient);
 }
 
 static void attention_and_weights(gpt_layer_step *c)

@@ -128,18 +128,8 @@ static void linear(const gpt_generator *g, float *y, const float *x, const gpt_t
     mo_parallel(g->threads, (outputs + VECTOR_OUTPUTS - 1) / VECTOR_OUTPUTS, vector_item, &p);
     return;
   }
-  mo_product p = {.transpose_b = MO_TRANSPOSED,
-                  .rows = rows,
-                  .cols = outputs,
-                  .inner = w->cols,
-                  .alpha = 1.0f,
-                  .beta = add ? 1.0f : 0.0f,
-                  .a = x,
-                  .a_stride = w->cols,
-                  .b = w->value,
-                  .b_stride = w->cols,
-                  .c = y,
-                  .c_stride = outputs};
+  mo_product p = mo_dense_product(MO_PLAIN, MO_TRANSPOSED, rows, outputs, w->cols, x, w->value,
+                                  add ? 1.0f : 0.0f, y);
   const mo_job job = mo_product_plan(&p);
   mo_parallel_jobs(g->threads, &job, 1);
 }

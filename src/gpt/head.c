@@ -43,17 +43,8 @@ static void run_chunk(const gpt_step *s, gpt_rows rows)
   const int threads = p->shape.threads;
   const float *final = p->final + rows.first * C;
 
-  mo_product forward = {.transpose_b = MO_TRANSPOSED,
-                        .rows = n,
-                        .cols = V,
-                        .inner = C,
-                        .alpha = 1,
-                        .a = final,
-                        .a_stride = C,
-                        .b = w->value,
-                        .b_stride = C,
-                        .c = p->logits,
-                        .c_stride = V};
+  mo_product forward =
+      mo_dense_product(MO_PLAIN, MO_TRANSPOSED, n, V, C, final, w->value, 0.0f, p->logits);
   const mo_job products = mo_product_plan(&forward);
   mo_parallel_jobs(threads, &products, 1);
 
@@ -61,28 +52,10 @@ static void run_chunk(const gpt_step *s, gpt_rows rows)
   mo_parallel(threads, (n + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM, loss_rows, &c);
   if (!s->gradients) return;
 
-  mo_product d_final = {.rows = n,
-                        .cols = C,
-                        .inner = V,
-                        .alpha = 1,
-                        .a = p->logits,
-                        .a_stride = V,
-                        .b = w->value,
-                        .b_stride = C,
-                        .c = p->gradient.d_norm + rows.first * C,
-                        .c_stride = C};
-  mo_product d_weight = {.transpose_a = MO_TRANSPOSED,
-                         .rows = V,
-                         .cols = C,
-                         .inner = n,
-                         .alpha = 1,
-                         .beta = rows.first > 0 ? 1.0f : s->beta,
-                         .a = p->logits,
-                         .a_stride = V,
-                         .b = final,
-                         .b_stride = C,
-                         .c = w->gradient,
-                         .c_stride = C};
+  mo_product d_final = mo_dense_product(MO_PLAIN, MO_PLAIN, n, C, V, p->logits, w->value, 0.0f,
+                                        p->gradient.d_norm + rows.first * C);
+  mo_product d_weight = mo_dense_product(MO_TRANSPOSED, MO_PLAIN, V, C, n, p->logits, final,
+                                         rows.first > 0 ? 1.0f : s->beta, w->gradient);
   const mo_job both[] = {mo_product_plan(&d_final), mo_product_plan(&d_weight)};
   mo_parallel_jobs(threads, both, 2);
 }

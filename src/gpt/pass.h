@@ -54,8 +54,7 @@ typedef struct gpt_step {
 
 /* forward.c: tokens -> pass->final. */
 void gpt_forward(const gpt_step *step);
-/* head.c: pass->final -> loss and, with gradients, that of the head
- * and gradient.d_norm. */
+/* head.c: pass->final -> loss and, with gradients, that of the head and gradient.d_norm. */
 float gpt_head(const gpt_step *step);
 /* backward.c: gradient.d_norm -> the gradients of everything below the head. */
 void gpt_backward(const gpt_step *step);

@@ -46,6 +46,25 @@ static void compute_tile(void *context, size_t item, int thread)
           p->b_stride, p->beta, p->c + row * p->c_stride + col, p->c_stride);
 }
 
+mo_product mo_dense_product(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows,
+                            size_t cols, size_t inner, const float *a, const float *b,
+                            float beta, float *c)
+{
+  return (mo_product){.transpose_a = transpose_a,
+                      .transpose_b = transpose_b,
+                      .rows = rows,
+                      .cols = cols,
+                      .inner = inner,
+                      .alpha = 1.0f,
+                      .beta = beta,
+                      .a = a,
+                      .b = b,
+                      .c = c,
+                      .a_stride = transpose_a == MO_PLAIN ? inner : rows,
+                      .b_stride = transpose_b == MO_PLAIN ? cols : inner,
+                      .c_stride = cols};
+}
+
 mo_job mo_product_plan(mo_product *product)
 {
   if (product->rows == 0 || product->cols == 0) return (mo_job){0, compute_tile, product};

@@ -3,7 +3,7 @@
  * Each tile is a single-threaded BLAS call and an item of a parallel loop. The grid is chosen
  * from the shape alone, so the result has the same bits at any number of threads.
  *
- *     mo_product p = {...};                    // tile sizes 0: chosen by mo_product_plan
+ *     mo_product p = mo_dense_product(...);
  *     mo_job job = mo_product_plan(&p);        // p must live until the loop is done
  *     mo_parallel_jobs(threads, &job, 1);      // between mo_blas_enter and mo_blas_leave
  */
@@ -24,6 +24,12 @@ typedef struct mo_product {
   size_t tile_rows, tile_cols;
 } mo_product;
 
+/* C = op(A) * op(B) + beta * C with all three stored without gaps. */
+mo_product mo_dense_product(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows,
+                            size_t cols, size_t inner, const float *a, const float *b,
+                            float beta, float *c);
+
+/* Chooses the tiles, unless their sizes are given, and returns them as a job. */
 mo_job mo_product_plan(mo_product *product);
 
 #endif

@@ -35,6 +35,7 @@ typedef struct mo_param {
   int unit;                   /* see unit.h */
   double phase;               /* see mo_due */
   mo_counts counts;
+  uint64_t kept_told; /* counts.kept when the log was last written to */
 
   float largest; /* of the gradient in the current step; negative: not finite */
   mo_telemetry *telemetry;

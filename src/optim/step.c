@@ -10,6 +10,7 @@
 #include "optim/unit.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static void look_at_gradient(void *context, size_t item, int thread)
 {
@@ -118,6 +119,23 @@ static void tell_observer(const mousse_optimizer *opt)
   }
 }
 
+/* A preconditioner that could not be computed is worth a line, once each time. */
+static void warn_of_fallbacks(mousse_optimizer *opt)
+{
+  for (size_t i = 0; i < opt->param_count; i++) {
+    mo_param *param = &opt->params[i];
+    if (param->counts.kept == param->kept_told) continue;
+    param->kept_told = param->counts.kept;
+    if (opt->env.log == NULL) continue;
+    char text[256];
+    snprintf(text, sizeof text,
+             "step %llu: every solver failed on '%.100s'; it keeps its previous "
+             "preconditioner (%llu times so far)",
+             (unsigned long long)opt->steps, param->name, (unsigned long long)param->kept_told);
+    opt->env.log(opt->env.user, 1, text);
+  }
+}
+
 mousse_status mousse_step(mousse_optimizer *opt)
 {
   MO_TRY(mo_require(opt, MO_READY, "mousse_step"));
@@ -127,6 +145,7 @@ mousse_status mousse_step(mousse_optimizer *opt)
   mo_blas_leave();
   MO_TRY(share_values(opt));
   opt->steps++;
+  warn_of_fallbacks(opt);
   tell_observer(opt);
   return MOUSSE_OK;
 }

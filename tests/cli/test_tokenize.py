@@ -3,6 +3,7 @@ import glob
 import gzip
 import json
 import os
+import pty
 import random
 import signal
 import struct
@@ -62,7 +63,9 @@ class Tokenize(ProgramTest):
         ids = self.tokens("out/text_train_000000.bin")
         self.assertEqual(bytes(ids), b"\0one\n\0two\n\0three\0four\0five")
         self.assertEqual(self.output("text", "out/text_train_000000.bin", "--separator", "#"),
-                         b"one\n#\ntwo\n#\nthree#\nfour#\nfive")
+                         b"one\n#\ntwo\n#\nthree\n#\nfour\n#\nfive")
+        self.assertEqual(self.output("text", "out/text_train_000000.bin", "--separator", ""),
+                         b"one\ntwo\nthreefourfive")
 
     def test_any_bytes_and_any_threads(self):
         draw = random.Random(2)
@@ -90,6 +93,19 @@ class Tokenize(ProgramTest):
         self.assertEqual(train.count(0), manifest["train"]["documents"])
         self.assertEqual((train[0], val[0], val.count(0)), (0, 0, manifest["val"]["documents"]))
         self.assertEqual(len(train) + len(val), manifest["text_bytes"] + train.count(0) + val.count(0))
+
+    def test_progress(self):
+        self.write("a.txt", prose(100000))
+        plain = self.run_mousse("tokenize", "a.txt", "--out", "plain").stderr
+        self.assertIn(b" MB/s in 0:0", plain)
+        self.assertNotIn(b"\r", plain)
+        ours, theirs = pty.openpty()
+        subprocess.run([MOUSSE, "tokenize", "a.txt", "--out", "terminal"], cwd=self.folder,
+                       stdout=subprocess.DEVNULL, stderr=theirs, check=True)
+        os.close(theirs)
+        self.assertIn(b"\r\x1b[Ktokenizing", os.read(ours, 10000))
+        os.close(ours)
+        self.assertEqual(self.run_mousse("tokenize", "a.txt", "--out", "q", "--quiet").stderr, b"")
 
     def test_killed_and_started_again(self):
         self.write("a.txt", prose(3000000))

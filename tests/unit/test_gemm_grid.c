@@ -39,19 +39,8 @@ static void run_case(mo_transpose ta, mo_transpose tb, size_t m, size_t n, size_
 {
   float *a = random_matrix(m * k, 1), *b = random_matrix(k * n, 2);
   float *before = random_matrix(m * n, 3), *first = random_matrix(m * n, 3);
-  mo_product p = {.transpose_a = ta,
-                  .transpose_b = tb,
-                  .rows = m,
-                  .cols = n,
-                  .inner = k,
-                  .alpha = 0.5f,
-                  .beta = 2.0f,
-                  .a = a,
-                  .b = b,
-                  .c = first,
-                  .a_stride = ta == MO_PLAIN ? k : m,
-                  .b_stride = tb == MO_PLAIN ? n : k,
-                  .c_stride = n};
+  mo_product p = mo_dense_product(ta, tb, m, n, k, a, b, 2.0f, first);
+  p.alpha = 0.5f;
   mo_job job = mo_product_plan(&p);
   mo_parallel_jobs(1, &job, 1);
   check_product(&p, before);

@@ -238,6 +238,35 @@ static void test_observer_is_told_and_changes_nothing(void **state)
   mousse_destroy(watched.opt);
 }
 
+static void take_line(void *user, int level, const char *text)
+{
+  char *line = user;
+  assert_int_equal(level, 1);
+  snprintf(line, 256, "%s", text);
+}
+
+static void test_fall_backs_are_logged(void **state)
+{
+  (void)state;
+  char line[256] = "";
+  trial t;
+  const mousse_env env = {.struct_size = sizeof env, .log = take_line, .user = line};
+  assert_int_equal(mousse_create(&env, &t.opt), MOUSSE_OK);
+  assert_int_equal(mousse_add_group(t.opt, "mousse", &t.group), MOUSSE_OK);
+  mo_random_fill(t.value, ALL, 1.0, 1, 1);
+  assert_int_equal(mousse_add_param(t.opt, t.group, "w", ROWS, COLS, t.value, t.grad),
+                   MOUSSE_OK);
+  assert_int_equal(mousse_set(t.opt, t.group, "refresh_every", 2), MOUSSE_OK);
+  assert_int_equal(mousse_prepare(t.opt), MOUSSE_OK);
+  run(&t, 0, 2, 0.0f);
+  assert_string_equal(line, "");
+  t.opt->params[0].state[1][0] = NAN; /* statistics that no solver takes */
+  run(&t, 2, 1, 0.0f);
+  assert_non_null(strstr(line, "'w'"));
+  for (size_t i = 0; i < ALL; i++) assert_true(isfinite(t.value[i]));
+  mousse_destroy(t.opt);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -245,6 +274,7 @@ int main(void)
       cmocka_unit_test(test_workspace_contents_do_not_matter),
       cmocka_unit_test(test_fused_form_equals_plain_form),
       cmocka_unit_test(test_staggered_refreshes),
+      cmocka_unit_test(test_fall_backs_are_logged),
       cmocka_unit_test(test_observer_is_told_and_changes_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

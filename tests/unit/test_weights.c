@@ -109,6 +109,31 @@ static void test_bad_lengths(void **state)
   }
 }
 
+static void *no_memory(void *user, size_t bytes)
+{
+  (void)user;
+  (void)bytes;
+  return NULL;
+}
+
+static void no_release(void *user, void *block, size_t bytes)
+{
+  (void)user;
+  (void)block;
+  (void)bytes;
+}
+
+static void test_no_memory(void **state)
+{
+  (void)state;
+  const mo_allocator allocator = {no_memory, no_release, NULL};
+  const unsigned char bytes[] = {2, 0, 0, 0, 0, 0, 0, 0, '{', '}'};
+  safetensors file;
+  mo_error error = {{0}};
+  assert_int_equal(safetensors_parse(&file, "test", bytes, sizeof bytes, &allocator, &error),
+                   MOUSSE_NO_MEMORY);
+}
+
 static void test_many_names(void **state)
 {
   (void)state;
@@ -269,9 +294,13 @@ static void test_config_files(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_bad_headers),        cmocka_unit_test(test_good_headers),
-      cmocka_unit_test(test_bad_lengths),        cmocka_unit_test(test_many_names),
-      cmocka_unit_test(test_weights_round_trip), cmocka_unit_test(test_half_precision_files),
+      cmocka_unit_test(test_bad_headers),
+      cmocka_unit_test(test_good_headers),
+      cmocka_unit_test(test_bad_lengths),
+      cmocka_unit_test(test_many_names),
+      cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_weights_round_trip),
+      cmocka_unit_test(test_half_precision_files),
       cmocka_unit_test(test_config_files),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* lion.c - Lion, sign of an interpolated momentum (arXiv:2302.06675, algorithm 2).
  *
- *     u = sign(beta1 m + (1 - beta1) g)
+ *     u = sign(beta1 m + (1 - beta1) g), and 0 where that is within eps of 0
  *     w <- w (1 - lr weight_decay) - lr u
  *     m <- beta2 m + (1 - beta2) g
  *
@@ -12,13 +12,15 @@
 #include "optim/telemetry.h"
 
 typedef struct config {
-  double lr, beta1, beta2, weight_decay;
+  double lr, beta1, beta2, eps, weight_decay;
 } config;
 
 static const mo_option options[] = {
     MO_OPTION_LR(config, 1e-4),
     MO_NUMBER(config, beta1, 0.95, 0, MO_BETA_MAX, "weight of the momentum in the step"),
     MO_NUMBER(config, beta2, 0.98, 0, MO_BETA_MAX, "decay of the momentum"),
+    MO_NUMBER(config, eps, 0, 0, 1e3,
+              "elements this close to 0 are not moved; 0: as published"),
     MO_OPTION_WEIGHT_DECAY(config, 0.01),
 };
 
@@ -36,7 +38,7 @@ static double flops(const void *config_, mo_shape shape)
 }
 
 typedef struct numbers {
-  float gain, beta1, beta2, keep, lr;
+  float gain, beta1, beta2, eps, keep, lr;
 } numbers;
 
 MO_CLONES static void step(numbers n, size_t count, const float *restrict grad,
@@ -46,8 +48,7 @@ MO_CLONES static void step(numbers n, size_t count, const float *restrict grad,
   for (size_t i = 0; i < count; i++) {
     const float g = n.gain * grad[i], m = momentum[i];
     const float mix = n.beta1 * m + (1.0f - n.beta1) * g;
-    const float sign =
-        (mix > 0.0f ? 1.0f : 0.0f) - (mix < 0.0f ? 1.0f : 0.0f); /* sign(0) = 0 */
+    const float sign = (mix > n.eps ? 1.0f : 0.0f) - (mix < -n.eps ? 1.0f : 0.0f);
     value[i] = n.keep * value[i] - n.lr * sign;
     momentum[i] = n.beta2 * m + (1.0f - n.beta2) * g;
   }
@@ -59,6 +60,7 @@ static void update(const void *config_, const mo_update *u)
   const numbers n = {.gain = u->gain,
                      .beta1 = (float)c->beta1,
                      .beta2 = (float)c->beta2,
+                     .eps = (float)(c->eps * (double)u->gain),
                      .keep = (float)(1.0 - c->lr * c->weight_decay),
                      .lr = (float)c->lr};
   step(n, mo_elements(u->shape), u->grad, u->state[0], u->value);

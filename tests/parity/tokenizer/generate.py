@@ -86,7 +86,7 @@ def main():
     with open(os.path.join(out, "disputed.txt"), "wb") as file:
         file.write("".join(draw.choice("\u0085\ufeff a\n.") for _ in range(5000)).encode())
     with open(os.path.join(out, "invalid.bin"), "wb") as file:
-        for _ in range(3000):
+        for _ in range(1000):
             file.write(bytes(draw.randrange(256) for _ in range(draw.randrange(12))))
             file.write(made_text(draw, points).encode()[draw.randrange(3) : 200])
 

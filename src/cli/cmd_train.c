@@ -1,0 +1,122 @@
+/* cmd_train.c - mousse train: one command from data to a model. */
+#include "cli/run_options.h"
+#include "cli/train_display.h"
+#include "train/estimate.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+typedef struct values {
+  run_values options;
+  bool dry_run, json;
+} values;
+
+static const mo_setting rows[] = {
+    RUN_CONFIG_ROW,
+    MO_SETTING_SWITCH(values, dry_run, "false",
+                      "show the resolved run, its memory and its time, and stop"),
+    MO_SETTING_SWITCH(values, json, "false",
+                      "one JSON object per step and validation on standard output"),
+};
+
+static void print_run(const train_run *run)
+{
+  for (size_t i = 0; i < run_settings.count; i++) {
+    char text[MO_SETTING_PATH];
+    if (!mo_setting_text(&run_settings.rows[i], run, text, sizeof text)) continue;
+    printf("%s: %s\n", run_settings.rows[i].name, text[0] != '\0' ? text : "(default)");
+  }
+  for (size_t i = 0; i < run->option_count; i++)
+    printf("%s.%s: %s\n", run->options[i].scalar ? "scalar" : "opt", run->options[i].name,
+           run->options[i].value);
+}
+
+static void print_estimate(const train_run *run, const train_estimate *e)
+{
+  char time[32];
+  const gpt_config *c = &e->config;
+  const int threads = run_threads(run);
+  const double speed = estimate_speed(threads);
+  /* Layers reach about two thirds of a plain matrix product. */
+  const double seconds = speed > 0 ? e->flops_per_step / (0.65 * speed) : 0;
+  const double tokens = (double)run->batch_size * (double)c->sequence_len;
+  train_display_duration(seconds * (double)run->num_iterations, time);
+  printf("\nmodel: %.2f M parameters: width %zu, %zu layers, %zu heads, context %zu, "
+         "vocabulary %zu\n",
+         (double)e->parameters / 1e6, c->n_embd, c->n_layer, c->n_head, c->sequence_len,
+         c->vocab_size);
+  printf("memory: %.1f MB of weights, gradients and activations, %.1f MB of the optimizer\n",
+         (double)e->model_bytes / 1e6, (double)e->optimizer_bytes / 1e6);
+  printf("tokens: %.0f in a step, %.4g in all\n", tokens, tokens * (double)run->num_iterations);
+  printf("time: about %s on %d threads (%.3g s per step), forward and backward only\n", time,
+         threads, seconds);
+}
+
+static mousse_status dry_run(const train_run *run, const run_notices *notices, mo_error *error)
+{
+  gpt_config config = {0};
+  train_estimate e;
+  MO_TRY(estimate_model(run, notices, &config, error));
+  MO_TRY(estimate_open(&e, run, &config, notices, error));
+  print_run(run);
+  print_estimate(run, &e);
+  estimate_close(&e);
+  return MOUSSE_OK;
+}
+
+static void print_outcome(const train_outcome *o, uint64_t steps, bool nothing_done)
+{
+  if (nothing_done)
+    printf("%s: complete already: all %llu steps are taken\n", o->directory,
+           (unsigned long long)steps);
+  else if (o->complete)
+    printf("%s: complete: %llu steps, %llu tokens\n", o->directory,
+           (unsigned long long)o->state.step, (unsigned long long)o->state.tokens);
+  else
+    printf("%s: stopped at step %llu of %llu and saved; the same command continues\n",
+           o->directory, (unsigned long long)o->state.step, (unsigned long long)steps);
+  if (o->state.skipped > 0)
+    printf("%llu steps were skipped: loss or gradient not finite\n",
+           (unsigned long long)o->state.skipped);
+}
+
+static mousse_status run(const cli_invocation *call, mo_error *error)
+{
+  const values *v = call->values;
+  train_outcome outcome = {.signal = 0};
+  if (v->dry_run)
+    return dry_run(&v->options.run, call->quiet ? &run_notices_none : &run_notices_print,
+                   error);
+  cli_train_display watcher = train_display_start(call->quiet, v->json);
+  const train_display display = train_display_functions(&watcher);
+  const mousse_status status = train_execute(&v->options.run, &display, &outcome, error);
+  train_display_end(&watcher);
+  if (status != MOUSSE_OK) return status;
+  if (!call->quiet && !v->json)
+    print_outcome(&outcome, (uint64_t)v->options.run.num_iterations, watcher.seen == 0);
+  if (outcome.signal != 0 && !outcome.complete) {
+    fflush(NULL);
+    raise(outcome.signal); /* all is saved: whoever sent the signal sees that it had effect */
+  }
+  return MOUSSE_OK;
+}
+
+const cli_command command_train = {
+    .name = "train",
+    .summary = "Train a model",
+    .arguments = "",
+    .details =
+        "A run directory that has a checkpoint is continued, exactly as if it had never "
+        "stopped.\n"
+        "SIGINT and SIGTERM finish the step, save and end; SIGUSR1 saves and goes on.\n\n"
+        "  mousse train --data-dir data/book --out runs/book --num-iterations 2000\n"
+        "  mousse train --config examples/configs/mousse-tiny.yaml --lr 0.01\n"
+        "  mousse train --out runs/book                      (continues it)\n",
+    .settings = MO_SETTINGS(rows),
+    .base = &run_settings,
+    .values_bytes = sizeof(values),
+    .run = run,
+    .configure = run_options_configure,
+    .take = run_options_take,
+    .more_help = run_options_help,
+};

@@ -1,0 +1,233 @@
+/* checkpoint.c - saving, verifying, loading and pruning checkpoints. */
+#include "train/checkpoint.h"
+
+#include "base/file.h"
+#include "train/manifest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SMALL_WRITE = 1 << 16 };
+
+/* The optimizer saves many small records: they are collected before they are written. */
+typedef struct state_writer {
+  mo_writer file;
+  size_t used;
+  mo_error *error;
+  unsigned char buffer[SMALL_WRITE];
+} state_writer;
+
+static int flush_state(state_writer *w)
+{
+  const mousse_status status = mo_writer_write(&w->file, w->buffer, w->used, w->error);
+  w->used = 0;
+  return status == MOUSSE_OK ? 0 : -1;
+}
+
+static int write_state(void *user, const void *data, size_t bytes)
+{
+  state_writer *w = user;
+  if (w->used + bytes > SMALL_WRITE && flush_state(w) != 0) return -1;
+  if (bytes > SMALL_WRITE)
+    return mo_writer_write(&w->file, data, bytes, w->error) == MOUSSE_OK ? 0 : -1;
+  memcpy(w->buffer + w->used, data, bytes);
+  w->used += bytes;
+  return 0;
+}
+
+static mousse_status save_optimizer(mousse_optimizer *optimizer, const char *path,
+                                    mo_error *error)
+{
+  mo_error reason = {{0}};
+  state_writer *w = mo_allocate(NULL, sizeof *w);
+  if (w == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to write it", path);
+  w->error = &reason;
+  mousse_status status = mo_writer_open(&w->file, path, &reason);
+  if (status == MOUSSE_OK) {
+    status = mousse_save(optimizer, write_state, w);
+    if (status == MOUSSE_OK && flush_state(w) != 0) status = MOUSSE_IO;
+    if (status == MOUSSE_OK)
+      status = mo_writer_commit(&w->file, &reason);
+    else
+      mo_writer_abandon(&w->file);
+  }
+  mo_release(NULL, w, sizeof *w);
+  if (status == MOUSSE_OK) return MOUSSE_OK;
+  return mo_fail(error, status, "%s", reason.text[0] ? reason.text : mousse_error(optimizer));
+}
+
+typedef struct state_reader {
+  mo_map map;
+  size_t place;
+} state_reader;
+
+static int read_state(void *user, void *data, size_t bytes)
+{
+  state_reader *r = user;
+  if (bytes > r->map.size - r->place) return -1;
+  memcpy(data, r->map.data + r->place, bytes);
+  r->place += bytes;
+  return 0;
+}
+
+static mousse_status load_optimizer(mousse_optimizer *optimizer, const char *path,
+                                    mo_error *error)
+{
+  state_reader r = {{0}, 0};
+  MO_TRY(mo_map_open(&r.map, path, error));
+  const mousse_status status = mousse_load(optimizer, read_state, &r);
+  mo_map_close(&r.map);
+  if (status == MOUSSE_OK) return MOUSSE_OK;
+  return mo_fail(error, status, "%s: %s", path, mousse_error(optimizer));
+}
+
+/* One file of the checkpoint; *written is false for one that this run does not have. */
+static mousse_status write_file(const checkpoint_content *c, const char *name, const char *path,
+                                bool *written, mo_error *error)
+{
+  *written = true;
+  if (strcmp(name, "model.safetensors") == 0) return gpt_save_weights(c->params, path, error);
+  if (strcmp(name, "config.json") == 0) return gpt_save_config(&c->params->config, path, error);
+  if (strcmp(name, "optimizer.bin") == 0) return save_optimizer(c->optimizer, path, error);
+  if (strcmp(name, "trainer.json") == 0)
+    return trainer_state_write(c->state, c->run, c->data_fingerprint, path, error);
+  *written = c->tokenizer != NULL;
+  return *written ? tokenizer_save(c->tokenizer, path, error) : MOUSSE_OK;
+}
+
+static mousse_status fill(const char *folder, const checkpoint_content *content,
+                          mo_error *error)
+{
+  const char *names[16], *name = NULL;
+  size_t count = 0;
+  for (size_t i = 0; (name = checkpoint_file(i)) != NULL; i++) {
+    char path[4096];
+    bool written = false;
+    MO_TRY(mo_path_join(path, sizeof path, folder, name, error));
+    MO_TRY(write_file(content, name, path, &written, error));
+    if (written) names[count++] = name;
+  }
+  return manifest_write(folder, content->state->step, names, count, error);
+}
+
+/* What stands in the way under the final name is a checkpoint that was found damaged. */
+static mousse_status put_in_place(const char *root, const char *made, uint64_t step,
+                                  mo_error *error)
+{
+  char path[4096];
+  MO_TRY(checkpoint_path(path, sizeof path, root, step, CHECKPOINT_FINAL, error));
+  if (access(path, F_OK) == 0) MO_TRY(checkpoint_remove(root, step, CHECKPOINT_FINAL, error));
+  if (rename(made, path) != 0)
+    return mo_fail(error, MOUSSE_IO, "%s: cannot rename the finished checkpoint: %s", path,
+                   strerror(errno));
+  return mo_sync_parent(path, error);
+}
+
+mousse_status checkpoint_save(const char *root, const checkpoint_content *content,
+                              mo_error *error)
+{
+  char making[4096];
+  const uint64_t step = content->state->step;
+  MO_TRY(checkpoint_path(making, sizeof making, root, step, CHECKPOINT_MAKING, error));
+  MO_TRY(mo_make_directories(root, error));
+  if (access(making, F_OK) == 0)
+    MO_TRY(checkpoint_remove(root, step, CHECKPOINT_MAKING, error));
+  MO_TRY(mo_make_directories(making, error));
+  mousse_status status = fill(making, content, error);
+  if (status == MOUSSE_OK) status = put_in_place(root, making, step, error);
+  if (status != MOUSSE_OK && access(making, F_OK) == 0)
+    checkpoint_remove(root, step, CHECKPOINT_MAKING,
+                      NULL); /* gives a full disk its room back */
+  if (status == MOUSSE_OK) status = checkpoint_verify(root, step, error);
+  return status;
+}
+
+mousse_status checkpoint_verify(const char *root, uint64_t step, mo_error *error)
+{
+  char path[4096];
+  MO_TRY(checkpoint_path(path, sizeof path, root, step, CHECKPOINT_FINAL, error));
+  return manifest_verify(path, step, error);
+}
+
+mousse_status checkpoint_newest(const char *root, const run_notices *notices, uint64_t *step,
+                                bool *found, mo_error *error)
+{
+  checkpoint_list list;
+  mo_error reason = {{0}};
+  *found = false;
+  MO_TRY(checkpoint_list_open(&list, root, error));
+  for (size_t i = list.count; i-- > 0 && !*found;) {
+    *step = list.steps[i];
+    *found = checkpoint_verify(root, *step, &reason) == MOUSSE_OK;
+    if (!*found)
+      run_notify(notices, "checkpoint of step %llu passed over: %s", (unsigned long long)*step,
+                 reason.text);
+  }
+  const size_t count = list.count;
+  checkpoint_list_close(&list);
+  if (*found || count == 0) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_BAD_FORMAT,
+                 "%s: none of its %zu checkpoints is in order (%s); move the folder away to "
+                 "start anew",
+                 root, count, reason.text);
+}
+
+static mousse_status check_model(const char *path, const gpt_config *wanted, mo_error *error)
+{
+  gpt_config c = {0};
+  MO_TRY(gpt_load_config(&c, path, error));
+  if (memcmp(&c, wanted, sizeof c) == 0) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "%s: the checkpoint has width %zu, %zu layers, %zu heads, context %zu, "
+                 "vocabulary %zu; the run asks for %zu, %zu, %zu, %zu, %zu; start a new one "
+                 "with another --out",
+                 path, c.n_embd, c.n_layer, c.n_head, c.sequence_len, c.vocab_size,
+                 wanted->n_embd, wanted->n_layer, wanted->n_head, wanted->sequence_len,
+                 wanted->vocab_size);
+}
+
+mousse_status checkpoint_admit(const char *root, uint64_t step, const train_run *run,
+                               const gpt_config *config, uint64_t data_fingerprint,
+                               trainer_state *state, const run_notices *notices,
+                               mo_error *error)
+{
+  char folder[4096], path[4096];
+  MO_TRY(checkpoint_path(folder, sizeof folder, root, step, CHECKPOINT_FINAL, error));
+  MO_TRY(mo_path_join(path, sizeof path, folder, "config.json", error));
+  MO_TRY(check_model(path, config, error));
+  MO_TRY(mo_path_join(path, sizeof path, folder, "trainer.json", error));
+  return trainer_state_read(state, run, data_fingerprint, path, notices, error);
+}
+
+mousse_status checkpoint_load(const char *root, uint64_t step, gpt_params *params,
+                              mousse_optimizer *optimizer, mo_error *error)
+{
+  char folder[4096], path[4096];
+  MO_TRY(checkpoint_path(folder, sizeof folder, root, step, CHECKPOINT_FINAL, error));
+  MO_TRY(mo_path_join(path, sizeof path, folder, "optimizer.bin", error));
+  MO_TRY(load_optimizer(optimizer, path, error));
+  MO_TRY(mo_path_join(path, sizeof path, folder, "model.safetensors", error));
+  return gpt_load_weights(params, path, error);
+}
+
+void checkpoint_prune(const char *root, uint64_t newest, uint64_t keep_last,
+                      uint64_t keep_every, const run_notices *notices)
+{
+  checkpoint_list list;
+  mo_error error = {{0}};
+  uint64_t kept = 0;
+  checkpoint_clean(root, notices);
+  if (checkpoint_list_open(&list, root, &error) != MOUSSE_OK)
+    run_notify(notices, "%s", error.text);
+  for (size_t i = list.count; i-- > 0;) {
+    const uint64_t step = list.steps[i];
+    if (step > newest || ++kept <= keep_last) continue;
+    if (keep_every > 0 && step % keep_every == 0) continue;
+    if (checkpoint_remove(root, step, CHECKPOINT_FINAL, &error) != MOUSSE_OK)
+      run_notify(notices, "kept: %s", error.text);
+  }
+  checkpoint_list_close(&list);
+}

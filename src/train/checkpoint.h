@@ -1,0 +1,78 @@
+/* checkpoint.h - checkpoints that are complete or absent.
+ *
+ *     RUN/checkpoints/step-0000000100/   model.safetensors  config.json  tokenizer.json
+ *                                        optimizer.bin  trainer.json  manifest.json
+ *
+ * A checkpoint is made in a directory under a temporary name: files synced, manifest last, then
+ * renamed, then its parent synced. One that is removed is renamed first as well, so what is
+ * called step-N was complete once. The order is that of the steps, never of times. Names that
+ * are not ours are never touched.
+ */
+#ifndef MOUSSE_TRAIN_CHECKPOINT_H
+#define MOUSSE_TRAIN_CHECKPOINT_H
+
+#include "data/tokenizer.h"
+#include "train/trainer_state.h"
+
+#define CHECKPOINT_FOLDER "checkpoints"
+
+/* All that makes a run continue exactly, borrowed. */
+typedef struct checkpoint_content {
+  const gpt_params *params;
+  mousse_optimizer *optimizer;
+  const mo_tokenizer *tokenizer; /* NULL: none is kept */
+  const train_run *run;
+  uint64_t data_fingerprint;
+  const trainer_state *state;
+} checkpoint_content;
+
+/* root is the folder of checkpoints. A failed save leaves what was there before. */
+mousse_status checkpoint_save(const char *root, const checkpoint_content *content,
+                              mo_error *error);
+/* Reads the state of a verified checkpoint and compares it with what the run asks for now,
+ * before anything large is made: another model or optimizer is refused, other differences are
+ * said. */
+mousse_status checkpoint_admit(const char *root, uint64_t step, const train_run *run,
+                               const gpt_config *config, uint64_t data_fingerprint,
+                               trainer_state *state, const run_notices *notices,
+                               mo_error *error);
+/* The weights and the optimizer's state; the weights only when both are in order. */
+mousse_status checkpoint_load(const char *root, uint64_t step, gpt_params *params,
+                              mousse_optimizer *optimizer, mo_error *error);
+mousse_status checkpoint_verify(const char *root, uint64_t step, mo_error *error);
+
+/* The newest checkpoint that is in order; what is wrong with newer ones is said. *found is
+ * false when there is none; all of several being damaged is an error. */
+mousse_status checkpoint_newest(const char *root, const run_notices *notices, uint64_t *step,
+                                bool *found, mo_error *error);
+
+/* Removes all but the last `keep_last` up to `newest` and those at multiples of keep_every (0:
+ * none), and what was left under temporary names. Failures are said and harmless. */
+void checkpoint_prune(const char *root, uint64_t newest, uint64_t keep_last,
+                      uint64_t keep_every, const run_notices *notices);
+
+/* checkpoint_folder.c: the names in the folder. */
+typedef struct checkpoint_list {
+  uint64_t *steps; /* owned, rising */
+  size_t count, capacity;
+} checkpoint_list;
+
+mousse_status checkpoint_list_open(checkpoint_list *list, const char *root, mo_error *error);
+void checkpoint_list_close(checkpoint_list *list);
+
+typedef enum checkpoint_place {
+  CHECKPOINT_FINAL,
+  CHECKPOINT_MAKING,
+  CHECKPOINT_LEAVING
+} checkpoint_place;
+mousse_status checkpoint_path(char *path, size_t capacity, const char *root, uint64_t step,
+                              checkpoint_place place, mo_error *error);
+/* Removes a checkpoint in any place; one that holds a file that is not ours stays whole. */
+mousse_status checkpoint_remove(const char *root, uint64_t step, checkpoint_place place,
+                                mo_error *error);
+/* Removes what was left half made or half removed. */
+void checkpoint_clean(const char *root, const run_notices *notices);
+/* The files of a checkpoint except the manifest, NULL past the last. */
+const char *checkpoint_file(size_t index);
+
+#endif

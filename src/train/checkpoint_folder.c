@@ -1,0 +1,151 @@
+/* checkpoint_folder.c - names of checkpoints, listing and removing them. */
+#include "base/file.h"
+#include "train/checkpoint.h"
+#include "train/manifest.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const files[] = {"model.safetensors", "config.json", "tokenizer.json",
+                                    "optimizer.bin", "trainer.json"};
+
+const char *checkpoint_file(size_t index)
+{
+  return index < sizeof files / sizeof *files ? files[index] : NULL;
+}
+
+static const struct {
+  const char *before, *after;
+} places[] = {
+    [CHECKPOINT_FINAL] = {"step-", ""},
+    [CHECKPOINT_MAKING] = {".step-", ".making"},
+    [CHECKPOINT_LEAVING] = {".step-", ".leaving"},
+};
+enum { PLACE_COUNT = sizeof places / sizeof *places };
+
+mousse_status checkpoint_path(char *path, size_t capacity, const char *root, uint64_t step,
+                              checkpoint_place place, mo_error *error)
+{
+  char name[64];
+  snprintf(name, sizeof name, "%s%010llu%s", places[place].before, (unsigned long long)step,
+           places[place].after);
+  return mo_path_join(path, capacity, root, name, error);
+}
+
+/* True when name is exactly what checkpoint_path makes of a step in this place. */
+static bool parse_name(const char *name, checkpoint_place place, uint64_t *step)
+{
+  char again[64];
+  const size_t prefix = strlen(places[place].before);
+  if (strncmp(name, places[place].before, prefix) != 0) return false;
+  *step = strtoull(name + prefix, NULL, 10);
+  snprintf(again, sizeof again, "%s%010llu%s", places[place].before, (unsigned long long)*step,
+           places[place].after);
+  return strcmp(name, again) == 0;
+}
+
+static int by_step(const void *a, const void *b)
+{
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static mousse_status list_place(checkpoint_list *list, const char *root, checkpoint_place place,
+                                mo_error *error)
+{
+  *list = (checkpoint_list){0};
+  DIR *folder = opendir(root);
+  if (folder == NULL && errno == ENOENT) return MOUSSE_OK;
+  if (folder == NULL)
+    return mo_fail(error, MOUSSE_IO, "%s: cannot list: %s", root, strerror(errno));
+  mousse_status status = MOUSSE_OK;
+  for (const struct dirent *e; status == MOUSSE_OK && (e = readdir(folder)) != NULL;) {
+    uint64_t step = 0;
+    if (!parse_name(e->d_name, place, &step)) continue;
+    if (mo_grow(NULL, &list->steps, &list->capacity, list->count + 1, sizeof *list->steps))
+      list->steps[list->count++] = step;
+    else
+      status = mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to list it", root);
+  }
+  closedir(folder);
+  if (list->count > 0) qsort(list->steps, list->count, sizeof *list->steps, by_step);
+  if (status != MOUSSE_OK) checkpoint_list_close(list);
+  return status;
+}
+
+mousse_status checkpoint_list_open(checkpoint_list *list, const char *root, mo_error *error)
+{
+  return list_place(list, root, CHECKPOINT_FINAL, error);
+}
+
+void checkpoint_list_close(checkpoint_list *list)
+{
+  mo_release(NULL, list->steps, list->capacity * sizeof *list->steps);
+  *list = (checkpoint_list){0};
+}
+
+/* Ours: the files above, the manifest, and both while they were being written (NAME.PID.tmp).
+ */
+static bool is_ours(const char *name)
+{
+  const size_t length = strlen(name);
+  const bool temporary = length > 4 && strcmp(name + length - 4, ".tmp") == 0;
+  for (size_t i = 0; i <= sizeof files / sizeof *files; i++) {
+    const char *known = i < sizeof files / sizeof *files ? files[i] : MANIFEST_NAME;
+    if (strcmp(name, known) == 0) return true;
+    if (temporary && strncmp(name, known, strlen(known)) == 0) return true;
+  }
+  return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Calls remove on every file, or with remove = false only looks whether all are ours. */
+static mousse_status visit(const char *path, bool remove_them, mo_error *error)
+{
+  DIR *folder = opendir(path);
+  mousse_status status = MOUSSE_OK;
+  if (folder == NULL)
+    return mo_fail(error, MOUSSE_IO, "%s: cannot list: %s", path, strerror(errno));
+  for (const struct dirent *e; status == MOUSSE_OK && (e = readdir(folder)) != NULL;) {
+    if (!is_ours(e->d_name))
+      status = mo_fail(error, MOUSSE_IO, "%s/%s: not a file of a checkpoint", path, e->d_name);
+    else if (remove_them && e->d_name[0] != '.' && unlinkat(dirfd(folder), e->d_name, 0) != 0)
+      status = mo_fail(error, MOUSSE_IO, "%s/%s: cannot remove: %s", path, e->d_name,
+                       strerror(errno));
+  }
+  closedir(folder);
+  return status;
+}
+
+mousse_status checkpoint_remove(const char *root, uint64_t step, checkpoint_place place,
+                                mo_error *error)
+{
+  char path[4096], leaving[4096];
+  MO_TRY(checkpoint_path(path, sizeof path, root, step, place, error));
+  MO_TRY(checkpoint_path(leaving, sizeof leaving, root, step, CHECKPOINT_LEAVING, error));
+  MO_TRY(visit(path, false, error));
+  if (place == CHECKPOINT_FINAL && rename(path, leaving) != 0)
+    return mo_fail(error, MOUSSE_IO, "%s: cannot rename: %s", path, strerror(errno));
+  const char *gone = place == CHECKPOINT_FINAL ? leaving : path;
+  MO_TRY(visit(gone, true, error));
+  if (rmdir(gone) == 0) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_IO, "%s: cannot remove: %s", gone, strerror(errno));
+}
+
+void checkpoint_clean(const char *root, const run_notices *notices)
+{
+  for (int place = CHECKPOINT_MAKING; place < PLACE_COUNT; place++) {
+    checkpoint_list list;
+    mo_error error = {{0}};
+    if (list_place(&list, root, (checkpoint_place)place, &error) != MOUSSE_OK)
+      run_notify(notices, "%s", error.text);
+    for (size_t i = 0; i < list.count; i++)
+      if (checkpoint_remove(root, list.steps[i], (checkpoint_place)place, &error) != MOUSSE_OK)
+        run_notify(notices, "left behind: %s", error.text);
+    checkpoint_list_close(&list);
+  }
+}

@@ -1,0 +1,161 @@
+/* groups.c - the optimizer of a run: groups by role, options by name. */
+#include "train/groups.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool same_for_all(const train_run *run)
+{
+  return strcmp(run->optimizer, "adamw") == 0;
+}
+
+const char *groups_algorithm(const train_run *run, gpt_role role)
+{
+  return role == GPT_MATRIX || same_for_all(run) ? run->optimizer : run->scalar_opt;
+}
+
+const char *groups_role_name(gpt_role role)
+{
+  static const char *const names[GROUP_COUNT] = {
+      [GPT_EMBED] = "embedding", [GPT_HEAD] = "head", [GPT_MATRIX] = "hidden matrix"};
+  return names[role];
+}
+
+double groups_lr_factor(const train_run *run, gpt_role role, size_t width)
+{
+  if (role == GPT_MATRIX || same_for_all(run)) return 1;
+  if (role == GPT_EMBED) return run->embed_lr_factor;
+  return run->head_lr_factor > 0 ? run->head_lr_factor : 1 / sqrt((double)width);
+}
+
+mousse_status groups_fail(const train_groups *groups, mousse_status status, mo_error *error)
+{
+  return mo_fail(error, status, "optimizer: %s",
+                 groups->optimizer != NULL ? mousse_error(groups->optimizer)
+                                           : mousse_status_text(status));
+}
+
+/* The paper's words for values, where ours differ. */
+static const char *our_word(const char *text)
+{
+  static const struct {
+    const char *theirs, *ours;
+  } words[] = {
+      {"spectral_norm", "spectral"}, {"rms_norm", "rms"}, {"true", "on"}, {"false", "off"}};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcmp(text, words[i].theirs) == 0) return words[i].ours;
+  return text;
+}
+
+static bool has_option(const char *algorithm, const char *name)
+{
+  const mousse_option *option = NULL;
+  for (size_t i = 0; (option = mousse_algorithm_option(algorithm, i)) != NULL; i++)
+    if (strcmp(option->name, name) == 0) return true;
+  return false;
+}
+
+static mousse_status set_text(const train_groups *groups, int group, const char *key,
+                              const char *name, const char *value, mo_error *error)
+{
+  const mousse_status status = mousse_set_text(groups->optimizer, group, name, our_word(value));
+  if (status == MOUSSE_OK) return MOUSSE_OK;
+  return mo_fail(error, status, "option '%s': %s", key, mousse_error(groups->optimizer));
+}
+
+/* The optimizer's rows of the run's table that are set. What the chosen algorithm does not
+ * have is said, not refused: published files give all keys with every optimizer. */
+static mousse_status set_named_options(const train_groups *groups, const train_run *run,
+                                       int group, const run_notices *notices, mo_error *error)
+{
+  for (size_t i = 0; i < run_settings.count; i++) {
+    char value[RUN_OPTION_TEXT];
+    const mo_setting *row = &run_settings.rows[i];
+    const char *only = NULL, *name = run_row_option(i, &only);
+    if (name == NULL || !mo_setting_text(row, run, value, sizeof value) || value[0] == '\0')
+      continue;
+    if ((only[0] != '\0' && strcmp(only, run->optimizer) != 0) ||
+        !has_option(run->optimizer, name))
+      run_notify(notices, "'%s' does not concern the optimizer %s and is ignored", row->name,
+                 run->optimizer);
+    else
+      MO_TRY(set_text(groups, group, row->name, name, value, error));
+  }
+  return MOUSSE_OK;
+}
+
+static mousse_status set_library_options(const train_groups *groups, const train_run *run,
+                                         int group, bool scalar, mo_error *error)
+{
+  for (size_t i = 0; i < run->option_count; i++) {
+    const run_option *option = &run->options[i];
+    if (option->scalar == scalar)
+      MO_TRY(set_text(groups, group, option->name, option->name, option->value, error));
+  }
+  return MOUSSE_OK;
+}
+
+static mousse_status configure(train_groups *groups, const train_run *run, size_t width,
+                               const run_notices *notices, mo_error *error)
+{
+  mousse_optimizer *optimizer = groups->optimizer;
+  double lr = 0;
+  /* In a run no step should wait for the refreshes of all matrices at once. */
+  if (has_option(run->optimizer, "stagger"))
+    MO_TRY(set_text(groups, GPT_MATRIX, "stagger", "stagger", "on", error));
+  MO_TRY(set_named_options(groups, run, GPT_MATRIX, notices, error));
+  MO_TRY(set_library_options(groups, run, GPT_MATRIX, false, error));
+  mousse_status status = mousse_get(optimizer, GPT_MATRIX, "lr", &lr);
+  for (int role = 0; role < GROUP_COUNT && status == MOUSSE_OK; role++) {
+    groups->lr[role] = lr * groups_lr_factor(run, (gpt_role)role, width);
+    if (role == GPT_MATRIX) continue;
+    MO_TRY(set_library_options(groups, run, role, !same_for_all(run), error));
+    status = mousse_set(optimizer, role, "weight_decay", 0);
+  }
+  return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
+}
+
+static mousse_status build(train_groups *groups, const train_run *run, gpt_params *params,
+                           const run_notices *notices, mo_error *error)
+{
+  const mousse_env env = {.struct_size = sizeof env, .threads = run_threads(run)};
+  mousse_status status = mousse_create(&env, &groups->optimizer);
+  for (int role = 0; role < GROUP_COUNT && status == MOUSSE_OK; role++) {
+    int group = 0; /* groups are numbered from 0 in order, as the roles are */
+    status = mousse_add_group(groups->optimizer, groups_algorithm(run, (gpt_role)role), &group);
+  }
+  for (size_t i = 0; i < params->tensor_count && status == MOUSSE_OK; i++) {
+    const gpt_tensor *t = &params->tensors[i];
+    status = mousse_add_param(groups->optimizer, (int)t->role, t->name, t->rows, t->cols,
+                              t->value, t->gradient);
+  }
+  if (status != MOUSSE_OK) return groups_fail(groups, status, error);
+  MO_TRY(configure(groups, run, params->config.n_embd, notices, error));
+  status = mousse_prepare(groups->optimizer);
+  return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
+}
+
+mousse_status groups_open(train_groups *groups, const train_run *run, gpt_params *params,
+                          const run_notices *notices, mo_error *error)
+{
+  *groups = (train_groups){0};
+  const mousse_status status = build(groups, run, params, notices, error);
+  if (status != MOUSSE_OK) groups_close(groups);
+  return status;
+}
+
+void groups_close(train_groups *groups)
+{
+  mousse_destroy(groups->optimizer);
+  *groups = (train_groups){0};
+}
+
+mousse_status groups_schedule(train_groups *groups, double factor, mo_error *error)
+{
+  for (int role = 0; role < GROUP_COUNT; role++) {
+    const mousse_status status =
+        mousse_set(groups->optimizer, role, "lr", factor * groups->lr[role]);
+    if (status != MOUSSE_OK) return groups_fail(groups, status, error);
+  }
+  return MOUSSE_OK;
+}

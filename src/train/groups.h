@@ -1,0 +1,39 @@
+/* groups.h - which tensor gets which optimizer, at which learning rate.
+ *
+ *     role              algorithm    learning rate                       decay
+ *     hidden matrices   optimizer    lr                                  weight_decay
+ *     embedding         scalar_opt   lr * embed_lr_factor [1]            0
+ *     head              scalar_opt   lr * head_lr_factor [1/sqrt(width)] 0
+ *
+ * With optimizer adamw every tensor uses it, at lr, with decay on the hidden matrices only. The
+ * role is the model's, never guessed from a shape or name. The schedule multiplies every
+ * group's learning rate.
+ */
+#ifndef MOUSSE_TRAIN_GROUPS_H
+#define MOUSSE_TRAIN_GROUPS_H
+
+#include "train/run.h"
+
+enum { GROUP_COUNT = GPT_MATRIX + 1 }; /* one per role, indexed by it */
+
+typedef struct train_groups {
+  mousse_optimizer *optimizer; /* owned */
+  double lr[GROUP_COUNT];      /* before the schedule */
+} train_groups;
+
+/* Registers all tensors and prepares the optimizer. The tensors stay borrowed until close. */
+mousse_status groups_open(train_groups *groups, const train_run *run, gpt_params *params,
+                          const run_notices *notices, mo_error *error);
+void groups_close(train_groups *groups); /* accepts a zeroed or closed one */
+
+/* Sets every group's learning rate to factor times its own. */
+mousse_status groups_schedule(train_groups *groups, double factor, mo_error *error);
+
+const char *groups_algorithm(const train_run *run, gpt_role role);
+const char *groups_role_name(gpt_role role);
+double groups_lr_factor(const train_run *run, gpt_role role, size_t width);
+
+/* An error of the optimizer as ours. */
+mousse_status groups_fail(const train_groups *groups, mousse_status status, mo_error *error);
+
+#endif

@@ -1,0 +1,28 @@
+/* run_data.h - the data of a run: its shards, its batches and its tokenizer. */
+#ifndef MOUSSE_TRAIN_RUN_DATA_H
+#define MOUSSE_TRAIN_RUN_DATA_H
+
+#include "data/dataset.h"
+#include "data/loader.h"
+#include "data/tokenizer.h"
+#include "train/run.h"
+
+typedef struct run_data {
+  mo_shard_set train_set, val_set;
+  mo_loader train, val; /* val has no windows when there is no validation data */
+  mo_tokenizer tokenizer;
+  bool has_tokenizer;
+  uint32_t end_of_text; /* TOKENIZER_NONE: not known */
+} run_data;
+
+/* How many tokens the data's tokenizer has; 0 when the directory does not say. */
+mousse_status run_data_vocabulary(const char *data_dir, size_t *vocabulary, mo_error *error);
+
+mousse_status run_data_open(run_data *data, const train_run *run, const gpt_config *config,
+                            mo_error *error);
+void run_data_close(run_data *data); /* accepts a zeroed or closed one */
+
+/* Names, lengths and first tokens of all shards in one number: other data is noticed. */
+uint64_t run_data_fingerprint(const mo_shard_set *set);
+
+#endif

@@ -1,0 +1,37 @@
+/* session.h - the objects of a run: everything that is opened before the first step, closed
+ * after the last, and borrowed by the loop in between. */
+#ifndef MOUSSE_TRAIN_SESSION_H
+#define MOUSSE_TRAIN_SESSION_H
+
+#include "train/checkpoint.h"
+#include "train/gradient.h"
+#include "train/groups.h"
+#include "train/run_data.h"
+#include "train/run_lock.h"
+
+typedef struct train_session {
+  const train_run *run; /* borrowed */
+  char directory[4096], checkpoints[4096];
+  run_lock lock;
+  run_data data;
+  gpt_params *params;
+  gpt_pass *pass;
+  train_groups groups;
+  train_gradient gradient;
+  trainer_state state;
+} train_session;
+
+/* Opens all, and brings weights and state to where the run continues: its newest checkpoint
+ * that is in order, or --init, or random weights. */
+mousse_status session_open(train_session *session, const train_run *run,
+                           const run_notices *notices, mo_error *error);
+void session_close(train_session *session); /* accepts a zeroed or closed one */
+
+/* What a checkpoint of the session holds. */
+checkpoint_content session_content(const train_session *session);
+
+/* The model of a run, from what it names; checkpoint NULL or where it continues. */
+mousse_status session_model(const train_run *run, const char *checkpoint,
+                            const run_notices *notices, gpt_config *config, mo_error *error);
+
+#endif

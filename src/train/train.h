@@ -1,0 +1,47 @@
+/* train.h - a training run from its options to its last checkpoint.
+ *
+ *     batch -> loss -> gradient -> update, and now and then validation, sample, checkpoint
+ *
+ * The run directory (docs/training.md): config.yaml, metrics.jsonl, log.txt, checkpoints/,
+ * lock.
+ */
+#ifndef MOUSSE_TRAIN_TRAIN_H
+#define MOUSSE_TRAIN_TRAIN_H
+
+#include "train/metrics.h"
+#include "train/trainer_state.h"
+
+/* What is told about the run before its first step. */
+typedef struct train_start {
+  const char *directory;
+  const train_run *run;
+  gpt_config config;
+  uint64_t step; /* 0, or where it continues */
+  uint64_t tokens_per_step;
+  uint64_t windows; /* sequences of training data: an epoch */
+  uint64_t parameters;
+  size_t optimizer_bytes;
+  int threads;
+} train_start;
+
+/* Who watches. Any function may be NULL; none influences the run. */
+typedef struct train_display {
+  run_notices notices;
+  void (*started)(void *user, const train_start *start);
+  void (*step)(void *user, const step_report *report);
+  void (*validated)(void *user, uint64_t step, double loss);
+  void (*sampled)(void *user, uint64_t step, const char *text, size_t length);
+  void *user;
+} train_display;
+
+typedef struct train_outcome {
+  char directory[4096];
+  trainer_state state;
+  bool complete; /* all steps are taken */
+  int signal;    /* that ended it before; 0: none */
+} train_outcome;
+
+mousse_status train_execute(const train_run *run, const train_display *display,
+                            train_outcome *outcome, mo_error *error);
+
+#endif

@@ -1,0 +1,227 @@
+"""The commands around a run: configuration files, signals, damage, locks, evaluation, text.
+
+    test_commands.py PROGRAM
+"""
+import json
+import pathlib
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import harness
+
+PROGRAM = sys.argv.pop()
+CONFIGS = pathlib.Path(__file__).resolve().parent / "configs"
+STEPS = 6
+
+
+class Commands(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory(prefix="mousse-commands-")
+        cls.lab = harness.Lab(PROGRAM, cls.temporary.name)
+        cls.calm = cls.lab.folder / "calm"
+        cls.lab.train(cls.calm, "mousse", STEPS)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def copy(self, name):
+        out = self.lab.folder / name
+        shutil.copytree(self.calm, out)
+        self.addCleanup(shutil.rmtree, out)
+        return out
+
+    def failure(self, status, *words):
+        done = self.lab.call(*words, check=False)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stderr
+
+    def test_published_configurations(self):
+        for path in sorted(CONFIGS.glob("*.yaml")):
+            done = self.lab.call("train", "--config", path, "--dry-run")
+            self.assertIn("model: 162.", done.stdout, path)
+            self.assertIn("wandb_project", done.stderr)
+
+    def test_flags_win_over_the_file(self):
+        path = self.lab.folder / "a.yaml"
+        path.write_text("lr: 0.5\nbatch_size: 16\nopt: {graft: off}\n")
+        text = self.lab.call("train", "--config", path, "--lr", "0.25", "--dry-run").stdout
+        self.assertIn("\nlr: 0.25\n", text)
+        self.assertIn("\nbatch_size: 16\n", text)
+        self.assertIn("\nopt.graft: off\n", text)
+
+    def test_mistakes(self):
+        bad = self.lab.folder / "bad.yaml"
+        for text, expected in (("lrr: 1\n", "line 1: there is no option 'lrr'; did you mean"),
+                               ("lr: 1\nlr: 2\n", "'lr' is given twice"),
+                               ("batch_size: [1, 2]\n", "found a list"),
+                               ("- 1\n", "key: value"), ("a: b: c\n", "not YAML")):
+            bad.write_text(text)
+            self.assertIn(expected, self.lab.call("train", "--config", bad, "--dry-run",
+                                                  check=False).stderr)
+        self.assertIn("did you mean 'muon'", self.failure(2, "train", "--optimizer", "muonn"))
+        self.assertIn("data_dir is not set", self.failure(2, "train", "--out",
+                                                          self.lab.folder / "none"))
+        self.assertIn("no option 'grft'", self.failure(
+            2, "train", "--data-dir", self.lab.data, "--out", self.lab.folder / "x", "--opt.grft",
+            "1"))
+        self.assertIn("does not divide", self.failure(2, "train", "--batch-size", "5",
+                                                      "--device-batch-size", "2"))
+
+    def test_fixed_options_are_refused_and_others_said(self):
+        out = self.copy("fixed")
+        self.assertIn("cannot become 'muon'", self.failure(
+            2, "train", "--out", out, "--optimizer", "muon"))
+        self.assertIn("start a new one", self.failure(2, "train", "--out", out, "--n-layer", "1"))
+        self.assertIn("resume is off", self.failure(2, "train", "--out", out, "--no-resume"))
+        done = self.lab.call("train", "--out", out, "--lr", "0.01", "--num-iterations", "7")
+        self.assertIn("num_iterations was '6' and is now '7'", done.stderr)
+        self.assertIn("lr was '' and is now '0.01'", done.stderr)
+        self.assertIn("complete already", self.lab.call("train", "--out", out).stdout)
+
+    def test_a_run_continues_by_its_name_alone(self):
+        out = self.lab.folder / "moved"
+        self.lab.train(self.lab.folder / "first", "mousse", STEPS)
+        shutil.move(self.lab.folder / "first", out)
+        shutil.rmtree(out / "checkpoints" / f"step-{STEPS:010d}")
+        self.lab.call("train", "--out", out)
+        self.assertEqual(harness.digest(out, STEPS), harness.digest(self.calm, STEPS))
+
+    def test_damage_is_passed_over(self):
+        out = self.copy("damaged")
+        victim = out / "checkpoints" / f"step-{STEPS:010d}" / "optimizer.bin"
+        data = bytearray(victim.read_bytes())
+        data[len(data) // 2] ^= 1
+        victim.write_bytes(data)
+        self.assertIn("optimizer.bin: damaged", self.failure(3, "checkpoint", "verify", out))
+        done = self.lab.train(out, "mousse", STEPS)
+        self.assertIn("step 6 passed over", done.stderr)
+        self.assertIn("continues at step 3", done.stderr)
+        self.assertEqual(harness.digest(out, STEPS), harness.digest(self.calm, STEPS))
+        for path in (out / "checkpoints").glob("*/manifest.json"):
+            path.unlink()
+        self.assertIn("none of its 2 checkpoints", self.failure(
+            3, *self.lab.command(out, "mousse", STEPS)))
+
+    def test_unknown_names_are_not_touched(self):
+        out = self.copy("foreign")
+        shutil.copytree(out / "checkpoints" / "step-0000000003",
+                        out / "checkpoints" / "step-3-of-mine")
+        (out / "checkpoints" / "step-0000000003" / "notes.txt").write_text("mine")
+        (out / "checkpoints" / ".step-0000000009.making").mkdir()
+        self.lab.train(out, "mousse", 12, "--keep-last", 1)
+        names = sorted(path.name for path in (out / "checkpoints").iterdir())
+        self.assertEqual(names, ["step-0000000003", "step-0000000012", "step-3-of-mine"])
+
+    def test_keep_every(self):
+        out = self.lab.folder / "kept"
+        self.lab.train(out, "adamw", 15, "--keep-last", 1, "--keep-every", 6)
+        self.assertEqual(harness.steps_of(out), [6, 12, 15])
+
+    def start_long_run(self, out):
+        process = subprocess.Popen([self.lab.program, *self.lab.command(
+            out, "mousse", 100000, "--checkpoint-freq", 0)], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+        while not (out / "metrics.jsonl").exists() or \
+                '"loss"' not in (out / "metrics.jsonl").read_text():
+            time.sleep(0.02)
+        return process
+
+    def test_signals(self):
+        out = self.lab.folder / "signals"
+        process = self.start_long_run(out)
+        self.assertIn("another process is training", self.failure(
+            1, *self.lab.command(out, "mousse", 100000)))
+        process.send_signal(signal.SIGUSR1)
+        while not harness.steps_of(out):
+            time.sleep(0.02)
+        self.assertIsNone(process.poll(), "SIGUSR1 must not end it")
+        process.send_signal(signal.SIGTERM)
+        stdout, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGTERM)
+        self.assertIn("the same command continues", stdout)
+        steps = harness.steps_of(out)
+        lines = (out / "metrics.jsonl").read_text().splitlines()
+        self.assertEqual(json.loads(lines[-1])["step"], steps[-1], "saved where it stopped")
+
+    def test_eval_agrees_with_the_run_and_the_definition(self):
+        lines = map(json.loads, (self.calm / "metrics.jsonl").read_text().splitlines())
+        logged = [line["val_loss"] for line in lines if "val_loss" in line][-1]
+        result = json.loads(self.lab.call("eval", "--init", self.calm, "--json").stdout)
+        self.assertEqual(set(result), {"loss", "perplexity", "tokens"})
+        self.assertAlmostEqual(result["loss"], logged, places=5)
+        shard = next(self.lab.data.glob("*_val_*.bin")).read_bytes()
+        count = struct.unpack("<3i", shard[:12])[2]
+        self.assertEqual(result["tokens"], (count - 1) // 32 * 32)
+        weights = self.calm / "checkpoints" / f"step-{STEPS:010d}" / "model.safetensors"
+        other = json.loads(self.lab.call("eval", "--init", weights, "--data-dir", self.lab.data,
+                                         "--json").stdout)
+        self.assertEqual(result, other)
+
+    def test_generate(self):
+        words = ("generate", "--init", self.calm, "--prompt", "the cat", "--tokens", "80")
+        text = self.lab.call(*words, "--seed", "3").stdout
+        self.assertTrue(text.startswith("the cat"))
+        self.assertEqual(text, self.lab.call(*words, "--seed", "3").stdout)
+        self.assertNotEqual(text, self.lab.call(*words, "--seed", "4").stdout)
+        greedy = self.lab.call(*words, "--temperature", "0", "--top-k", "3").stdout
+        self.assertEqual(greedy, self.lab.call(*words, "--temperature", "0").stdout)
+
+    def test_export_and_init(self):
+        out = self.lab.folder / "exported"
+        self.lab.call("checkpoint", "export", self.calm, "--out", out)
+        self.assertEqual(sorted(path.name for path in out.iterdir()),
+                         ["config.json", "model.safetensors", "tokenizer.json"])
+        tuned = self.lab.folder / "tuned"
+        self.lab.call("train", "--init", out, "--data-dir", self.lab.data, "--out", tuned,
+                      "--num-iterations", "2", "--batch-size", "2", "--lr", "0")
+        before = (out / "model.safetensors").read_bytes()
+        after = (tuned / "checkpoints" / "step-0000000002" / "model.safetensors").read_bytes()
+        self.assertEqual(before, after, "lr 0 leaves the weights that it started from")
+
+    def test_losses_that_are_not_finite(self):
+        out = self.copy("broken")
+        weights = out / "checkpoints" / f"step-{STEPS:010d}" / "model.safetensors"
+        broken = self.lab.folder / "nan"
+        broken.mkdir()
+        data = bytearray(weights.read_bytes())
+        data[-4:] = struct.pack("<f", float("nan"))
+        (broken / "model.safetensors").write_bytes(data)
+        shutil.copy(weights.parent / "config.json", broken)
+        error = self.failure(1, *self.lab.command(self.lab.folder / "nans", "mousse", STEPS,
+                                                  "--init", broken, "--max-skipped", 3))
+        self.assertIn("step 1 skipped", error)
+        self.assertIn("stopped at step 3", error)
+        lines = (self.lab.folder / "nans" / "metrics.jsonl").read_text().splitlines()
+        self.assertEqual([json.loads(x).get("skipped") for x in lines if '"loss"' in x],
+                         [True] * 3)
+
+    def test_params(self):
+        text = self.lab.call("params", "--preset", "nano", "--optimizer", "muon", "--json").stdout
+        listing = json.loads(text)
+        tensors = {tensor["name"]: tensor for tensor in listing["tensors"]}
+        self.assertEqual(len(tensors), 2 + 4 * 6)
+        self.assertEqual(tensors["transformer.wte.weight"]["algorithm"], "lion")
+        self.assertEqual(tensors["transformer.h.3.mlp.c_fc.weight"]["algorithm"], "muon")
+        self.assertEqual(tensors["transformer.h.3.mlp.c_fc.weight"]["shape"], [512, 128])
+        self.assertAlmostEqual(tensors["lm_head.weight"]["lr"], 0.02 / 128 ** 0.5)
+        self.assertEqual(tensors["lm_head.weight"]["weight_decay"], 0)
+        self.assertEqual(listing["parameters"], sum(a * b for a, b in
+                                                    (t["shape"] for t in tensors.values())))
+
+    def test_completion_is_a_script(self):
+        script = self.lab.call("completion", "bash").stdout
+        check = script + "\nCOMP_WORDS=(mousse train --num-it); COMP_CWORD=2; _mousse; " \
+                         "echo \"${COMPREPLY[*]}\"\n"
+        done = subprocess.run(["bash", "-c", check], capture_output=True, text=True)
+        self.assertEqual((done.stdout.strip(), done.stderr), ("--num-iterations", ""))
+
+
+unittest.main()

@@ -1,0 +1,376 @@
+/* test_train.c - schedules, options, groups, gradients, metrics and event files. */
+#include "tiny_run.h"
+#include "train/evaluate.h"
+#include "train/metrics.h"
+#include "train/session.h"
+#include "train/tensorboard.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* cmocka's own comparison is of floats. */
+static void near(double a, double b, double tolerance)
+{
+  if (!(fabs(a - b) <= tolerance)) fail_msg("%.17g is not %.17g", a, b);
+}
+
+static void schedules(void **state)
+{
+  (void)state;
+  const train_schedule cosine = schedule_make(TRAIN_COSINE, 100, 0.1, 0.1);
+  near(schedule_factor(&cosine, 0), 0.1, 1e-12);
+  near(schedule_factor(&cosine, 9), 1.0, 1e-12);
+  near(schedule_factor(&cosine, 10), 1.0, 1e-12);
+  near(schedule_factor(&cosine, 55), 0.5, 1e-12);
+  near(schedule_factor(&cosine, 99), 0.5 * (1 + cos(M_PI * 89 / 90)), 1e-12);
+  const train_schedule wsd = schedule_make(TRAIN_WSD, 100, 0.1, 0.2);
+  near(schedule_factor(&wsd, 4), 0.5, 1e-12);
+  near(schedule_factor(&wsd, 79), 1.0, 1e-12);
+  near(schedule_factor(&wsd, 80), 1.0, 1e-12);
+  near(schedule_factor(&wsd, 90), 0.5, 1e-12);
+  near(schedule_factor(&wsd, 99), 0.05, 1e-12);
+  const train_schedule constant = schedule_make(TRAIN_CONSTANT, 100, 0, 0.5);
+  near(schedule_factor(&constant, 0), 1.0, 0);
+  near(schedule_factor(&constant, 99), 1.0, 0);
+  /* Ratios that have no exact binary form give the steps that were meant. */
+  assert_int_equal(schedule_make(TRAIN_COSINE, 100, 0.29, 0).warmup, 29);
+  assert_int_equal(schedule_make(TRAIN_COSINE, 10, 0.15, 0).warmup, 1);
+}
+
+static char notices[4096];
+
+static void collect(void *user, const char *text)
+{
+  (void)user;
+  strncat(notices, text, sizeof notices - strlen(notices) - 2);
+  strcat(notices, "\n");
+}
+
+static const run_notices collector = {collect, NULL};
+
+static void options(void **state)
+{
+  train_run run;
+  mo_error error = {{0}};
+  (void)state;
+  notices[0] = '\0';
+  assert_int_equal(run_defaults(&run, &error), MOUSSE_OK);
+  assert_int_equal(run_set(&run, "num-iterations", "2k", NULL, &error), MOUSSE_OK);
+  assert_int_equal(run.num_iterations, 2000);
+  assert_int_equal(run_set(&run, "LR_correction", "True", NULL, &error), MOUSSE_OK);
+  assert_string_equal(run.LR_correction, "true");
+  assert_int_equal(run_set(&run, "opt.graft", "off", NULL, &error), MOUSSE_OK);
+  assert_int_equal(run_set(&run, "opt.graft", "on", NULL, &error), MOUSSE_OK);
+  assert_int_equal(run_set(&run, "scalar.beta1", "0.9", NULL, &error), MOUSSE_OK);
+  assert_int_equal(run.option_count, 2);
+  assert_string_equal(run.options[0].value, "on");
+  assert_int_equal(run_set(&run, "wandb_project", "x", &collector, &error), MOUSSE_OK);
+  assert_non_null(strstr(notices, "wandb_project"));
+  assert_int_equal(run_set(&run, "sequence_lenght", "4", NULL, &error), MOUSSE_UNKNOWN_NAME);
+  assert_non_null(strstr(error.text, "did you mean 'sequence_length'"));
+  assert_int_equal(run_set(&run, "warmup_ratio", "nan", NULL, &error), MOUSSE_OUT_OF_RANGE);
+  assert_int_equal(run_set(&run, "batch_size", "0", NULL, &error), MOUSSE_OUT_OF_RANGE);
+  assert_int_equal(run_set(&run, "optimizer", "muon", NULL, &error), MOUSSE_OK);
+  assert_int_equal(run_check(&run, &error), MOUSSE_OK);
+  tiny_set(&run, "scheduler_type", "wsd");
+  tiny_set(&run, "warmup_ratio", "0.95");
+  assert_int_equal(run_check(&run, &error), MOUSSE_INVALID_ARGUMENT);
+}
+
+static void micro_batches_divide(void **state)
+{
+  train_run run;
+  (void)state;
+  assert_int_equal(run_defaults(&run, NULL), MOUSSE_OK);
+  const struct {
+    int64_t batch, expected;
+  } cases[] = {{1, 1}, {7, 7}, {8, 8}, {12, 6}, {32, 8}, {13, 1}, {10, 5}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    run.batch_size = cases[i].batch;
+    assert_int_equal(run_micro_batch(&run), cases[i].expected);
+  }
+}
+
+static void model_of_a_run(void **state)
+{
+  train_run run;
+  gpt_config config, base = {100, 3, 2, 64, 32};
+  mo_error error = {{0}};
+  (void)state;
+  assert_int_equal(run_defaults(&run, NULL), MOUSSE_OK);
+  tiny_set(&run, "preset", "nano");
+  assert_int_equal(run_model(&run, NULL, 0, &config, &error), MOUSSE_OK);
+  assert_int_equal(config.vocab_size, 256);
+  assert_int_equal(run_model(&run, NULL, 999, &config, &error), MOUSSE_OK);
+  assert_int_equal(config.vocab_size, 999); /* that of the data's tokenizer */
+  tiny_set(&run, "vocab_size", "1024");
+  tiny_set(&run, "n_layer", "7");
+  assert_int_equal(run_model(&run, NULL, 999, &config, &error), MOUSSE_OK);
+  assert_int_equal(config.vocab_size, 1024);
+  assert_int_equal(config.n_layer, 7);
+  assert_int_equal(run_model(&run, NULL, 2000, &config, &error), MOUSSE_INVALID_ARGUMENT);
+  tiny_set(&run, "vocab_size", "0");
+  assert_int_equal(run_model(&run, &base, 90, &config, &error), MOUSSE_OK);
+  assert_int_equal(config.vocab_size, 100);
+  assert_int_equal(config.n_embd, 64);
+  assert_int_equal(run_model(&run, &base, 101, &config, &error), MOUSSE_INVALID_ARGUMENT);
+}
+
+static void yaml_reads_what_it_writes(void **state)
+{
+  train_run run, again;
+  mo_error error = {{0}};
+  const char *path = scratch_path(state, "config.yaml");
+  assert_int_equal(run_defaults(&run, NULL), MOUSSE_OK);
+  tiny_set(&run, "sample_prompt", "\"quoted\" \\ back\n\ttab: - # \x7f");
+  tiny_set(&run, "lr", "0.012345678901234567");
+  tiny_set(&run, "warmup_ratio", "0.1234567890123");
+  tiny_set(&run, "opt.sides", "left");
+  tiny_set(&run, "scalar.beta2", "0.99");
+  tiny_set(&run, "shuffle", "no");
+  assert_int_equal(run_write(&run, path, &error), MOUSSE_OK);
+  assert_int_equal(run_defaults(&again, NULL), MOUSSE_OK);
+  if (run_read(&again, path, NULL, &error) != MOUSSE_OK) fail_msg("%s", error.text);
+  assert_memory_equal(&run, &again, sizeof run);
+}
+
+static void yaml_mistakes(void **state)
+{
+  static const struct {
+    const char *text, *expected;
+  } cases[] = {
+      {"lr: 1\nlearning: 2\n", "line 2: there is no option 'learning'"},
+      {"num_iterations: many\n", "'many' is not allowed"},
+      {"lr: 1\nlr: 1\n", "given twice"},
+      {"lr: [1]\n", "found a list"},
+      {"opt: {a: {b: {c: 1}}}\n", "found a list"},
+      {"? [a]\n: 1\n", "key is not a word"},
+      {"{", "not YAML"},
+      {"plain\n", "key: value"},
+      {"a: \"\\0\"\n", "NUL"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    train_run run;
+    mo_error error = {{0}};
+    const char *path = scratch_write(state, "bad.yaml", cases[i].text, strlen(cases[i].text));
+    assert_int_equal(run_defaults(&run, NULL), MOUSSE_OK);
+    assert_int_not_equal(run_read(&run, path, NULL, &error), MOUSSE_OK);
+    if (strstr(error.text, cases[i].expected) == NULL)
+      fail_msg("'%s' gave: %s", cases[i].text, error.text);
+  }
+}
+
+/* Every group has its own learning rate, and the schedule moves all of them. */
+static void groups_by_role(void **state)
+{
+  static const struct {
+    const char *optimizer;
+    double embed, head, matrix, decay;
+  } cases[] = {{"mousse", 0.5, 0.5 / 4, 0.5, 0.25},
+               {"soap", 0.5, 0.5 / 4, 0.5, 0.25},
+               {"adamw", 0.5, 0.5, 0.5, 0.25}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const gpt_config config = {32, 1, 2, 16, 8};
+    gpt_params *params = NULL;
+    train_groups groups;
+    train_run run;
+    mo_error error = {{0}};
+    double value = 0;
+    assert_int_equal(run_defaults(&run, NULL), MOUSSE_OK);
+    tiny_set(&run, "optimizer", cases[i].optimizer);
+    tiny_set(&run, "lr", "0.5");
+    tiny_set(&run, "weight_decay", "0.25");
+    assert_int_equal(gpt_params_create(&params, &config, true, NULL, &error), MOUSSE_OK);
+    if (groups_open(&groups, &run, params, NULL, &error) != MOUSSE_OK)
+      fail_msg("%s", error.text);
+    assert_int_equal(groups_schedule(&groups, 0.5, &error), MOUSSE_OK);
+    const double expected[] = {cases[i].embed, cases[i].head, cases[i].matrix};
+    for (int role = 0; role < GROUP_COUNT; role++) {
+      assert_int_equal(mousse_get(groups.optimizer, role, "lr", &value), MOUSSE_OK);
+      near(value, 0.5 * expected[role], 1e-12);
+      assert_int_equal(mousse_get(groups.optimizer, role, "weight_decay", &value), MOUSSE_OK);
+      near(value, role == GPT_MATRIX ? 0.25 : 0, 0);
+    }
+    groups_close(&groups);
+    gpt_params_destroy(params);
+  }
+}
+
+/* The paper's names reach the library's options; what an algorithm lacks is said. */
+static void paper_names(void **state)
+{
+  static const struct {
+    const char *key, *text, *option;
+    double value;
+  } cases[] = {{"adjust_lr", "rms_norm", "shape", 1},
+               {"use_LorR", "2", "sides", 2},
+               {"shampoo_norm", "False", "graft", 0},
+               {"LR_correction", "false", "bias_correction", 0},
+               {"shampoo_epsilon", "1e-4", "eps", 1e-4},
+               {"shampoo_beta", "0.5", "beta", 0.5},
+               {"shampoo_alpha", "0.25", "alpha", 0.25},
+               {"shampoo_update_freq", "3", "refresh_every", 3},
+               {"mu", "0.5", "mu", 0.5}};
+  const gpt_config config = {32, 1, 2, 16, 8};
+  gpt_params *params = NULL;
+  train_groups groups;
+  train_run run;
+  mo_error error = {{0}};
+  (void)state;
+  assert_int_equal(gpt_params_create(&params, &config, true, NULL, &error), MOUSSE_OK);
+  assert_int_equal(run_defaults(&run, NULL), MOUSSE_OK);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    tiny_set(&run, cases[i].key, cases[i].text);
+  if (groups_open(&groups, &run, params, NULL, &error) != MOUSSE_OK) fail_msg("%s", error.text);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    double value = 0;
+    assert_int_equal(mousse_get(groups.optimizer, GPT_MATRIX, cases[i].option, &value),
+                     MOUSSE_OK);
+    near(value, cases[i].value, 1e-12);
+  }
+  groups_close(&groups);
+  notices[0] = '\0';
+  tiny_set(&run, "optimizer", "muon");
+  assert_int_equal(groups_open(&groups, &run, params, &collector, &error), MOUSSE_OK);
+  assert_non_null(strstr(notices, "'shampoo_alpha' does not concern the optimizer muon"));
+  assert_null(strstr(notices, "'mu'"));
+  groups_close(&groups);
+  tiny_set(&run, "mu", "7");
+  assert_int_equal(groups_open(&groups, &run, params, NULL, &error), MOUSSE_OUT_OF_RANGE);
+  assert_non_null(strstr(error.text, "option 'mu'"));
+  gpt_params_destroy(params);
+}
+
+/* Micro-batches give the gradient of the whole batch; clipping bounds its norm. */
+static void gradients(void **state)
+{
+  train_run run = tiny_run(state);
+  train_session whole, parts;
+  gradient_result a, b, c;
+  mo_error error = {{0}};
+  tiny_set(&run, "batch_size", "4");
+  tiny_set(&run, "device_batch_size", "4");
+  if (session_open(&whole, &run, NULL, &error) != MOUSSE_OK) fail_msg("%s", error.text);
+  assert_int_equal(gradient_collect(&whole.gradient, 1, &a, &error), MOUSSE_OK);
+  train_run split = run;
+  tiny_set(&split, "device_batch_size", "1");
+  tiny_set(&split, "out", scratch_path(state, "split"));
+  assert_int_equal(session_open(&parts, &split, NULL, &error), MOUSSE_OK);
+  assert_int_equal(gradient_collect(&parts.gradient, 1, &b, &error), MOUSSE_OK);
+  assert_true(a.finite && b.finite && a.norm > 0);
+  near(a.loss, b.loss, 1e-6);
+  near(a.norm, b.norm, 1e-5);
+  for (size_t i = 0; i < whole.params->value_count; i++)
+    near((double)whole.params->gradients[i], (double)parts.params->gradients[i], 1e-5);
+  parts.gradient.clip = 0.5 * a.norm;
+  assert_int_equal(gradient_collect(&parts.gradient, 1, &c, &error), MOUSSE_OK);
+  near(c.norm, b.norm, 0); /* the norm before clipping */
+  for (size_t i = 0; i < whole.params->value_count; i++)
+    near(0.5 * (double)whole.params->gradients[i], (double)parts.params->gradients[i], 1e-5);
+  session_close(&whole);
+  session_close(&parts);
+}
+
+static void evaluation_is_the_mean_over_windows(void **state)
+{
+  const train_run run = tiny_run(state);
+  train_session s;
+  evaluation one, two, all;
+  mo_error error = {{0}};
+  assert_int_equal(session_open(&s, &run, NULL, &error), MOUSSE_OK);
+  assert_int_equal(evaluate(&s.data.val, s.pass, 1, 0, NULL, NULL, &one, &error), MOUSSE_OK);
+  assert_int_equal(evaluate(&s.data.val, s.pass, 2, 1000, NULL, NULL, &all, &error), MOUSSE_OK);
+  assert_int_equal(evaluate(&s.data.val, s.pass, 2, 3, NULL, NULL, &two, &error), MOUSSE_OK);
+  assert_int_equal(one.tokens, (TINY_TOKENS - 1) / 8 * 8);
+  assert_int_equal(all.tokens, one.tokens);
+  assert_int_equal(two.tokens, 3 * 8);
+  near(one.loss, all.loss, 1e-6);
+  session_close(&s);
+}
+
+static void metrics_are_cut_back(void **state)
+{
+  static const char before[] = "{\"step\": 0, \"val_loss\": 3}\n{\"step\": 1, \"loss\": 2}\n"
+                               "{\"step\": 2, \"loss\": 2}\n{\"step\": 3, \"lo";
+  train_metrics m;
+  char *text = NULL;
+  size_t size = 0;
+  const step_report report = {.step = 2, .tokens = 10, .loss = NAN, .skipped = true};
+  const char *path = scratch_write(state, "metrics.jsonl", before, strlen(before));
+  metrics_open(&m, *state, 1, true, &collector);
+  metrics_step(&m, &report);
+  metrics_telemetry_begin(&m, 2);
+  metrics_observe(&m, "a", "x", 1.5);
+  metrics_observe(&m, "a", "y", INFINITY);
+  metrics_observe(&m, "b", "x", 2);
+  metrics_telemetry_end(&m);
+  metrics_close(&m);
+  assert_int_equal(mo_file_read(NULL, path, 4096, &text, &size, NULL), MOUSSE_OK);
+  assert_string_equal(text, "{\"step\": 0, \"val_loss\": 3}\n{\"step\": 1, \"loss\": 2}\n"
+                            "{\"step\": 2, \"tokens\": 10, \"loss\": null, \"lr\": 0, "
+                            "\"grad_norm\": 0, \"seconds\": 0, \"skipped\": true}\n"
+                            "{\"step\": 2, \"matrix\": \"a\", \"x\": 1.5, \"y\": null}\n"
+                            "{\"step\": 2, \"matrix\": \"b\", \"x\": 2}\n");
+  mo_release(NULL, text, size + 1);
+}
+
+static void logs_never_fail(void **state)
+{
+  train_metrics m;
+  const step_report report = {.step = 1};
+  notices[0] = '\0';
+  assert_int_equal(mkdir(scratch_path(state, "metrics.jsonl"), 0777), 0);
+  metrics_open(&m, *state, 0, false, &collector);
+  metrics_step(&m, &report);
+  metrics_note(&m, "still here");
+  metrics_close(&m);
+  assert_non_null(strstr(notices, "metrics.jsonl: cannot open"));
+}
+
+/* The published check value of CRC-32C, and one record byte by byte. */
+static void event_records(void **state)
+{
+  unsigned char record[TENSORBOARD_MOST];
+  uint64_t length = 0;
+  uint32_t crc = 0;
+  (void)state;
+  assert_int_equal(tensorboard_crc("123456789", 9), 0xe3069283);
+  assert_int_equal(tensorboard_crc("", 0), 0);
+  const size_t bytes = tensorboard_scalar(record, 1.5, 300, "loss", 2.5f);
+  static const unsigned char event[] = {0x09, 0,    0,    0,    0,   0,
+                                        0,    0xf8, 0x3f,     /* wall_time 1.5 */
+                                        0x10, 0xac, 0x02,     /* step 300 */
+                                        0x2a, 13,   0x0a, 11, /* summary { value { */
+                                        0x0a, 4,    'l',  'o',  's', 's', /* tag */
+                                        0x15, 0,    0,    0x20, 0x40};    /* simple_value 2.5 */
+  memcpy(&length, record, 8);
+  assert_int_equal(length, sizeof event);
+  assert_int_equal(bytes, sizeof event + 16);
+  assert_memory_equal(record + 12, event, sizeof event);
+  memcpy(&crc, record + 8, 4);
+  assert_int_equal(crc, tensorboard_masked_crc(record, 8));
+  memcpy(&crc, record + 12 + sizeof event, 4);
+  assert_int_equal(crc, tensorboard_masked_crc(event, sizeof event));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(schedules),
+      cmocka_unit_test(options),
+      cmocka_unit_test(micro_batches_divide),
+      cmocka_unit_test(model_of_a_run),
+      scratch_test(yaml_reads_what_it_writes),
+      scratch_test(yaml_mistakes),
+      cmocka_unit_test(groups_by_role),
+      cmocka_unit_test(paper_names),
+      scratch_test(gradients),
+      scratch_test(evaluation_is_the_mean_over_windows),
+      scratch_test(metrics_are_cut_back),
+      scratch_test(logs_never_fail),
+      cmocka_unit_test(event_records),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
