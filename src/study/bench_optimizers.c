@@ -32,7 +32,7 @@ typedef struct rules {
 
 static rules rules_for(const bench_options *o)
 {
-  const size_t layers = o->layers > 0 ? o->layers : o->quick ? 1 : 4;
+  const size_t layers = o->layers > 0 ? o->layers : o->quick ? 1 : 2;
   return o->quick ? (rules){1, layers, QUICK_WIDTH, QUICK_LAYERS}
                   : (rules){MOST_ROUNDS, layers, WIDTH, layers};
 }

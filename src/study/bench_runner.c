@@ -5,8 +5,8 @@
 #include "base/random.h"
 
 /* The sentence is the optimizer's own. */
-static mousse_status forward_failure(mousse_status status, const mousse_optimizer *optimizer,
-                                     mo_error *error)
+static mousse_status with_sentence(mousse_status status, const mousse_optimizer *optimizer,
+                                   mo_error *error)
 {
   if (status == MOUSSE_OK) return status;
   return mo_fail(error, status, "%s",
@@ -42,7 +42,7 @@ mousse_status bench_runner_create(bench_runner *r, const gpt_config *config,
   for (size_t i = 0; i < count; i++)
     r->tokens[i] = (uint32_t)mo_random_below(1, 0, i, config->vocab_size);
   if (optimizer == NULL) return MOUSSE_OK;
-  return forward_failure(build_optimizer(r, optimizer), r->optimizer, error);
+  return with_sentence(build_optimizer(r, optimizer), r->optimizer, error);
 }
 
 void bench_runner_release(bench_runner *r)
@@ -63,7 +63,7 @@ mousse_status bench_runner_step(bench_runner *r, size_t sequence, double *second
   const double start = mo_seconds();
   MO_TRY(gpt_gradients(r->pass, &batch, 1.0f, false, &loss, error));
   if (r->optimizer != NULL)
-    MO_TRY(forward_failure(mousse_step(r->optimizer), r->optimizer, error));
+    MO_TRY(with_sentence(mousse_step(r->optimizer), r->optimizer, error));
   *seconds = mo_seconds() - start;
   return MOUSSE_OK;
 }
