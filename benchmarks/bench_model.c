@@ -4,48 +4,24 @@
  *
  * TOKENS is a file of uint32: BATCH x SEQUENCE tokens, then as many targets. The program
  * answers each line "step" on standard input with the seconds of one step, and "sgemm" with the
- * rate in GFLOP/s of a 3072^3 product on all threads of the BLAS (the best of three), so that
+ * rate in GFLOP/s of a 3072^3 product on all threads (the best of three ways), so that
  * the driver can take turns with another program.
  */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/parallel.h"
 #include "gpt/gpt.h"
-#include "linalg/blas.h"
+#include "study/bench.h"
 
-#include <cblas.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-extern void openblas_set_num_threads(int threads);
 
 static void check(mousse_status status, const mo_error *error)
 {
   if (status == MOUSSE_OK) return;
   fprintf(stderr, "bench_model: %s\n", error->text);
   exit(1);
-}
-
-static double sgemm_rate(void)
-{
-  enum { SIZE = 3072 };
-  const size_t count = (size_t)SIZE * SIZE, bytes = 3 * count * sizeof(float);
-  float *a = mo_allocate(NULL, bytes);
-  if (a == NULL) exit(1);
-  for (size_t i = 0; i < 2 * count; i++) a[i] = (float)(i % 7) - 3.0f;
-  double best = 1e9;
-  openblas_set_num_threads(mo_threads_available());
-  for (int i = 0; i < 3; i++) {
-    const double start = mo_seconds();
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIZE, SIZE, SIZE, 1.0f, a, SIZE,
-                a + count, SIZE, 0.0f, a + 2 * count, SIZE);
-    const double seconds = mo_seconds() - start;
-    best = seconds < best ? seconds : best;
-  }
-  openblas_set_num_threads(1);
-  mo_release(NULL, a, bytes);
-  return 2.0 * SIZE * SIZE * SIZE / best * 1e-9;
 }
 
 static double time_step(gpt_pass *pass, const gpt_batch *batch)
@@ -80,13 +56,12 @@ int main(int argc, char **argv)
   const gpt_batch batch = {tokens, tokens + count, shape.batch, shape.sequence};
 
   char line[32];
-  mo_blas_enter();
   while (fgets(line, sizeof line, stdin) != NULL) {
     const int gemm = strcmp(line, "sgemm\n") == 0;
-    printf("%.6g\n", gemm ? sgemm_rate() : time_step(pass, &batch));
+    printf("%.6g\n",
+           gemm ? bench_sgemm_gflops(mo_threads_available()) : time_step(pass, &batch));
     fflush(stdout);
   }
-  mo_blas_leave();
   mo_release(NULL, data, size + 1);
   gpt_pass_destroy(pass);
   gpt_params_destroy(params);

@@ -3,6 +3,7 @@
 
 #include <cblas.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* Present in OpenBLAS only; another vendor's library links without them. */
@@ -106,16 +107,51 @@ void mo_symmetric_product(mo_transpose transpose_a, mo_transpose transpose_b, si
   mo_mirror(n, c, n);
 }
 
+enum { TILE = 32 };
+
+/* A tile of rows x cols, transposed into its mirror image. By way of a small array:
+ * rows far apart by a power of two would push each other out of the cache. */
+static void mirror_tile(size_t rows, size_t cols, const float *from, float *to, size_t stride)
+{
+  float tile[TILE][TILE];
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < cols; j++) tile[j][i] = from[i * stride + j];
+  for (size_t j = 0; j < cols; j++) memcpy(to + j * stride, tile[j], rows * sizeof(float));
+}
+
+static void mirror(mo_triangle known, size_t n, float *c, size_t stride)
+{
+  for (size_t row = 0; row < n; row += TILE) {
+    const size_t rows = n - row < TILE ? n - row : TILE;
+    for (size_t col = 0; col < row; col += TILE) {
+      float *lower = c + row * stride + col, *upper = c + col * stride + row;
+      if (known == MO_LOWER)
+        mirror_tile(rows, TILE, lower, upper, stride);
+      else
+        mirror_tile(TILE, rows, upper, lower, stride);
+    }
+    for (size_t i = row; i < row + rows; i++)
+      for (size_t j = row; j < i; j++) {
+        float *lower = c + i * stride + j, *upper = c + j * stride + i;
+        if (known == MO_LOWER)
+          *upper = *lower;
+        else
+          *lower = *upper;
+      }
+  }
+}
+
 void mo_mirror(size_t n, float *c, size_t c_stride)
 {
-  enum { TILE = 32 }; /* both tiles of a pair stay in the first-level cache */
-  for (size_t rows = 0; rows < n; rows += TILE) {
-    for (size_t cols = 0; cols <= rows; cols += TILE) {
-      const size_t row_end = rows + TILE < n ? rows + TILE : n;
-      for (size_t i = rows; i < row_end; i++) {
-        const size_t col_end = cols + TILE < i ? cols + TILE : i;
-        for (size_t j = cols; j < col_end; j++) c[j * c_stride + i] = c[i * c_stride + j];
-      }
-    }
-  }
+  mirror(MO_LOWER, n, c, c_stride);
+}
+
+void mo_mirror_upper(size_t n, float *c, size_t c_stride)
+{
+  mirror(MO_UPPER, n, c, c_stride);
+}
+
+void mo_symv(size_t n, const float *s, size_t s_stride, const float *x, float *y)
+{
+  cblas_ssymv(CblasRowMajor, CblasLower, (int)n, 1.0f, s, (int)s_stride, x, 1, 0.0f, y, 1);
 }

@@ -49,7 +49,11 @@ void mo_symmetric_product(mo_transpose transpose_a, mo_transpose transpose_b, si
                           size_t inner, const float *a, size_t a_stride, const float *b,
                           size_t b_stride, float *c);
 
-/* Copies the lower triangle of an n x n matrix onto the upper one. */
+/* y = S x for a symmetric n x n matrix S of which the lower triangle is stored. */
+void mo_symv(size_t n, const float *s, size_t s_stride, const float *x, float *y);
+
+/* Copies the lower triangle of an n x n matrix onto the upper one, or the other way. */
 void mo_mirror(size_t n, float *c, size_t c_stride);
+void mo_mirror_upper(size_t n, float *c, size_t c_stride);
 
 #endif

@@ -49,19 +49,28 @@ static int solve(int n, double a[UNKNOWNS][UNKNOWNS], double b[UNKNOWNS])
 /* The grid on which sums are fitted and judged: even in log x. */
 enum { POINTS = 160 };
 
-static double grid_point(double low, double high, int i)
+typedef struct target {
+  double x[POINTS], scale[POINTS]; /* scale = x^power: the sum times it is to be 1 */
+} target;
+
+static target make_target(double power, double low, double high)
 {
-  return exp(log(low) + (log(high) - log(low)) * i / (POINTS - 1));
+  target t;
+  for (int i = 0; i < POINTS; i++) {
+    t.x[i] = exp(log(low) + (log(high) - log(low)) * i / (POINTS - 1));
+    t.scale[i] = pow(t.x[i], power);
+  }
+  return t;
 }
 
 /* Constant and weights with the least sum of squared relative errors on the grid, from the
  * normal equations; terms are scaled by their shift to be of one size. */
-static int fit_weights(mo_fractions *f, double power, double low, double high)
+static int fit_weights(mo_fractions *f, const target *t)
 {
   double a[UNKNOWNS][UNKNOWNS] = {{0}}, b[UNKNOWNS] = {0}, term[UNKNOWNS];
   const int n = f->count + 1;
   for (int i = 0; i < POINTS; i++) {
-    const double x = grid_point(low, high, i), scale = pow(x, power);
+    const double x = t->x[i], scale = t->scale[i];
     term[0] = scale;
     for (int j = 1; j < n; j++) term[j] = scale * f->shift[j - 1] / (x + f->shift[j - 1]);
     for (int j = 0; j < n; j++) {
@@ -75,12 +84,11 @@ static int fit_weights(mo_fractions *f, double power, double low, double high)
   return 1;
 }
 
-static double worst_error(const mo_fractions *f, double power, double low, double high)
+static double worst_error(const mo_fractions *f, const target *t)
 {
   double worst = 0.0;
   for (int i = 0; i < POINTS; i++) {
-    const double x = grid_point(low, high, i);
-    const double error = fabs(mo_fractions_at(f, x) * pow(x, power) - 1.0);
+    const double error = fabs(mo_fractions_at(f, t->x[i]) * t->scale[i] - 1.0);
     if (!(error <= worst)) worst = error;
   }
   return worst;
@@ -89,6 +97,7 @@ static double worst_error(const mo_fractions *f, double power, double low, doubl
 mo_fractions mo_fractions_fit(double power, double low, double high, int count)
 {
   enum { GRID = 10 };
+  const target t = make_target(power, low, high);
   mo_fractions best = {.error = INFINITY};
   for (int a = 0; a <= GRID; a++) {
     for (int b = 0; b <= GRID; b++) {
@@ -98,8 +107,8 @@ mo_fractions mo_fractions_fit(double power, double low, double high, int count)
       for (int j = 0; j < count; j++)
         f.shift[j] =
             exp(count > 1 ? first + (last - first) * j / (count - 1) : 0.5 * (first + last));
-      if (!fit_weights(&f, power, low, high)) continue;
-      f.error = worst_error(&f, power, low, high);
+      if (!fit_weights(&f, &t)) continue;
+      f.error = worst_error(&f, &t);
       if (f.error < best.error) best = f;
     }
   }

@@ -5,6 +5,8 @@
  */
 #include "linalg/lapack.h"
 
+#include "linalg/vector.h"
+
 #include <lapacke.h>
 #include <math.h>
 
@@ -17,9 +19,7 @@ static bool all_finite(const double *x, size_t count)
 
 static bool all_finite_float(const float *x, size_t count)
 {
-  for (size_t i = 0; i < count; i++)
-    if (!isfinite(x[i])) return false;
-  return true;
+  return mo_largest(x, count) >= 0.0f;
 }
 
 static bool lower_finite(size_t n, const double *a)

@@ -58,6 +58,13 @@ static void quintic_factor(size_t n, const float *gram, coefficients k, float *f
   mo_mirror(n, factor, n);
 }
 
+static void swap(float **x, float **y)
+{
+  float *swapped = *x;
+  *x = *y;
+  *y = swapped;
+}
+
 void mo_newton_schulz(mo_newton_schulz_set set, size_t rows, size_t cols, float *x,
                       float *spare, float *gram, float *factor)
 {
@@ -74,34 +81,41 @@ void mo_newton_schulz(mo_newton_schulz_set set, size_t rows, size_t cols, float 
     else
       mo_gemm(MO_PLAIN, MO_PLAIN, rows, cols, cols, 1.0f, from, cols, factor, cols, 0.0f, to,
               cols);
-    float *swapped = from;
-    from = to;
-    to = swapped;
+    swap(&from, &to);
   }
   if (from != x) memcpy(x, from, rows * cols * sizeof *x);
 }
 
-static void commuting_product(size_t n, const float *a, const float *b, float *c)
+/* c = x y for symmetric x and y that commute. */
+static void commuting_product(size_t n, const float *x, const float *y, float *c)
 {
-  mo_symmetric_product(MO_PLAIN, MO_PLAIN, n, n, a, n, b, n, c);
+  mo_symmetric_product(MO_PLAIN, MO_PLAIN, n, n, x, n, y, n, c);
 }
 
-double mo_newton_schulz_gram(mo_newton_schulz_set set, size_t n, float *gram, float *polynomial,
-                             float *a, float *b)
+static void square(size_t n, const float *x, float *c)
 {
-  /* X <- q X turns A = X X^T into q A q and the polynomial p into q p. All of these commute, so
+  mo_syrk(MO_LOWER, MO_PLAIN, n, n, 1.0f, x, n, 0.0f, c, n);
+  mo_mirror(n, c, n);
+}
+
+double mo_newton_schulz_gram(mo_newton_schulz_set set, size_t n, mo_gram_arrays *m, bool norm)
+{
+  /* X <- q X turns A = X X^T into q q A and the polynomial p into q p. All of these commute, so
    * every product is symmetric again. */
-  double squared = 0.0;
   for (int i = 0; i < ITERATIONS; i++) {
-    float *factor = i == 0 ? polynomial : a;
-    quintic_factor(n, gram, sets[set][i], factor);
-    commuting_product(n, factor, gram, b);
-    squared = mo_dot(b, factor, n * n); /* tr(q A q) = ||q X||^2 */
-    if (i + 1 < ITERATIONS) commuting_product(n, b, factor, gram);
+    const bool last = i + 1 == ITERATIONS;
+    float *factor = i == 0 ? m->polynomial : m->a;
+    quintic_factor(n, m->gram, sets[set][i], factor);
     if (i > 0) {
-      commuting_product(n, factor, polynomial, b);
-      memcpy(polynomial, b, n * n * sizeof *polynomial);
+      commuting_product(n, factor, m->polynomial, m->b);
+      swap(&m->polynomial, &m->b);
     }
+    if (!last || norm) square(n, factor, m->b);
+    if (last) break;
+    commuting_product(n, m->b, m->gram, m->a);
+    swap(&m->gram, &m->a);
   }
+  if (!norm) return 0.0;
+  const double squared = mo_dot(m->b, m->gram, n * n); /* tr(q q A) = ||q X||^2 */
   return sqrt(squared > 0.0 ? squared : 0.0);
 }

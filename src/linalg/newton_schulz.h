@@ -32,11 +32,16 @@ double mo_newton_schulz_norm(mo_newton_schulz_set set, double frobenius, double 
 void mo_newton_schulz(mo_newton_schulz_set set, size_t rows, size_t cols, float *x,
                       float *spare, float *gram, float *factor);
 
-/* For the n x n symmetric gram = X X^T of an X already divided by its norm: polynomial becomes
- * p(gram), so that NS(X) = polynomial * X. a and b are n x n scratch. On return, a is the last
- * iteration's factor q and gram the Gram matrix before it: NS(X) NS(X)^T = q gram q. Returns
- * ||NS(X)||_F. */
-double mo_newton_schulz_gram(mo_newton_schulz_set set, size_t n, float *gram, float *polynomial,
-                             float *a, float *b);
+/* The four n x n arrays of the Gram way. They change places while it runs. */
+typedef struct mo_gram_arrays {
+  float *gram;       /* in: X X^T, symmetric, of an X already divided by its norm */
+  float *polynomial; /* out: p(gram), so that NS(X) = polynomial * X */
+  float *a, *b;      /* scratch */
+} mo_gram_arrays;
+
+/* With `norm`, returns ||NS(X)||_F, and of the last iteration leaves the factor's square q^2 in
+ * b and the Gram matrix before it in gram: NS(X) NS(X)^T = b * gram. Otherwise returns 0. */
+double mo_newton_schulz_gram(mo_newton_schulz_set set, size_t n, mo_gram_arrays *arrays,
+                             bool norm);
 
 #endif

@@ -14,7 +14,7 @@ const mo_eigh_solver mo_eigh_ladder[] = {mo_eigh_divide, mo_eigh_iterate, NULL};
 mo_refresh mo_refresh_resolve(mo_refresh method, mo_side side)
 {
   if (method != MO_REFRESH_AUTO) return method;
-  return side.block <= 1024 ? MO_REFRESH_EIGH : MO_REFRESH_CHOLESKY;
+  return side.block <= 512 ? MO_REFRESH_EIGH : MO_REFRESH_CHOLESKY;
 }
 
 size_t mo_root_basis_floats(mo_refresh method, mo_side side)
@@ -214,7 +214,7 @@ static double largest_eigenvalue(size_t n, const float *fold, float *work)
     const double length = sqrt(mo_sum_squares(x, n));
     if (length == 0.0) return 0.0;
     mo_scale(x, n, (float)(1.0 / length));
-    mo_symm_right(MO_LOWER, 1, n, fold, n + 1, x, n, y, n);
+    mo_symv(n, fold, n + 1, x, y);
     norm = sqrt(mo_sum_squares(y, n));
     memcpy(x, y, n * sizeof *x);
   }
@@ -230,18 +230,27 @@ static void load_lower(size_t n, const float *fold, double factor, double shift,
   }
 }
 
-/* root (upper) = keep * root + weight * (lower triangle of inverse)^T, by tiles. */
+/* root (upper) = keep * root + weight * (lower triangle of inverse)^T, by tiles that are
+ * transposed in a small array: reading along columns would miss the cache. */
 static void add_transposed(size_t n, const float *inverse, float keep, float weight,
                            float *fold)
 {
   enum { TILE = 32 };
-  for (size_t rows = 0; rows < n; rows += TILE)
-    for (size_t cols = rows; cols < n; cols += TILE)
-      for (size_t i = rows; i < n && i < rows + TILE; i++)
-        for (size_t k = cols > i ? cols : i; k < n && k < cols + TILE; k++) {
-          float *place = fold + 1 + i * (n + 1) + k;
-          *place = (keep != 0.0f ? keep * *place : 0.0f) + weight * inverse[k * n + i];
-        }
+  float tile[TILE][TILE];
+  for (size_t row = 0; row < n; row += TILE) {
+    const size_t row_end = row + TILE < n ? row + TILE : n;
+    for (size_t col = row; col < n; col += TILE) {
+      const size_t col_end = col + TILE < n ? col + TILE : n;
+      for (size_t k = col; k < col_end; k++)
+        for (size_t i = row; i < row_end && i <= k; i++)
+          tile[i - row][k - col] = inverse[k * n + i];
+      for (size_t i = row; i < row_end; i++) {
+        float *root = fold + 1 + i * (n + 1);
+        for (size_t k = col > i ? col : i; k < col_end; k++)
+          root[k] = (keep != 0.0f ? keep * root[k] : 0.0f) + weight * tile[i - row][k - col];
+      }
+    }
+  }
 }
 
 /* The sum of shifted inverses, the hardest one first: if it succeeds, so do the others, whose
@@ -258,10 +267,17 @@ static bool sum_fractions(size_t n, const mo_fractions *f, double factor, double
   return true;
 }
 
+/* Fewer where a term is dear: an error of 1e-3, and of 1e-2 for the longest sides. */
+static int usual_terms(size_t n)
+{
+  return n <= 1024 ? 8 : 5;
+}
+
 static void by_cholesky(job *j, size_t n, float *fold, double factor, float *work)
 {
-  enum { TERMS = 5, TRIES = 3 };
+  enum { TRIES = 3 };
   const mo_root_rule *rule = j->rule;
+  const int terms = rule->terms > 0 ? rule->terms : usual_terms(n);
   float *inverse = mo_scratch_take(&work, n * n);
   const double highest = factor * largest_eigenvalue(n, fold, work);
   double damping =
@@ -274,7 +290,7 @@ static void by_cholesky(job *j, size_t n, float *fold, double factor, float *wor
   }
   for (int attempt = 0; attempt < TRIES; attempt++, damping *= 30.0) {
     const double high = fmax(1.1 * highest, damping) + damping;
-    const mo_fractions f = mo_fractions_fit(rule->power, damping, high, TERMS);
+    const mo_fractions f = mo_fractions_fit(rule->power, damping, high, terms);
     if (sum_fractions(n, &f, factor, damping, fold, inverse)) return;
     j->counts->retries++;
   }

@@ -5,7 +5,7 @@
  * Three ways, measured against each other in docs/refresh.md:
  *   eigh      eigenvalue decomposition in double: the reference, and quick for short sides;
  *   qr        the eigenvectors of last time, moved by one power iteration and QR;
- *   cholesky  a sum of five partial fractions, each by one Cholesky factorization in float.
+ *   cholesky  a sum of a few partial fractions, each by one Cholesky factorization in float.
  * When a way fails on a block there is another (eigh: a second algorithm; qr: eigh; cholesky:
  * more damping); when all fail, the root of the block stays as it was. All of it is counted.
  */
@@ -26,7 +26,7 @@ extern const char *const mo_refresh_names[5];
 
 #define MO_OPTION_REFRESH(config)                                                              \
   MO_CHOICE(config, refresh, mo_refresh_names, MO_REFRESH_AUTO, 1,                             \
-            "how roots are computed; auto: eigh up to 1024 rows or columns, then cholesky")
+            "how roots are computed; auto: eigh up to 512 rows or columns, then cholesky")
 #define MO_OPTION_STAGGER(config)                                                              \
   MO_SWITCH(config, stagger, 0, 0, "spread the refreshes of the matrices over the steps")
 
@@ -43,6 +43,7 @@ typedef struct mo_root_rule {
   mo_damping damping;
   double eps;
   mo_refresh method;
+  int terms;                    /* of cholesky's sum; 0: the usual number */
   const mo_eigh_solver *ladder; /* to try in turn, ending in NULL; NULL: mo_eigh_ladder */
 } mo_root_rule;
 

@@ -5,6 +5,7 @@
 #include "linalg/vector.h"
 
 #include <math.h>
+#include <string.h>
 
 mo_side mo_side_make(mo_shape shape, bool right, size_t block)
 {
@@ -61,6 +62,14 @@ void mo_side_multiply(mo_side side, mo_shape shape, const float *fold, const flo
       mo_symm_left(MO_UPPER, at.size, cols, root, at.size + 1, x + at.start * cols, cols,
                    y + at.start * cols, cols);
   }
+}
+
+void mo_side_dense(mo_side side, const float *fold, float *dense)
+{
+  const size_t n = side.size;
+  for (size_t i = 0; i < n; i++)
+    memcpy(dense + i * (n + 1), fold + 1 + i * (n + 2), (n - i) * sizeof *dense);
+  mo_mirror_upper(n, dense, n);
 }
 
 void mo_side_identity(mo_side side, float *fold)

@@ -53,6 +53,9 @@ void mo_side_average(mo_side side, mo_shape shape, const float *grad, double bet
 void mo_side_multiply(mo_side side, mo_shape shape, const float *fold, const float *x,
                       float *y);
 
+/* The root of a side that is not cut, as a whole size x size matrix. */
+void mo_side_dense(mo_side side, const float *fold, float *dense);
+
 /* Sets every root to the identity. */
 void mo_side_identity(mo_side side, float *fold);
 

@@ -34,6 +34,11 @@ static mo_side long_side(const mo_spectral *p)
   return wide(p->shape) ? p->right : p->left;
 }
 
+static bool grafted(const mo_spectral *p)
+{
+  return p->graft && (p->left.size > 0 || p->right.size > 0);
+}
+
 /* In products of s x s x l (s the short, l the long side), each counted as 2 s s l flops;
  * symmetric ones cost about 0.6. */
 static double plain_flops(const mo_spectral *p)
@@ -48,7 +53,7 @@ static double fused_flops(const mo_spectral *p)
 {
   const double s = (double)shorter(p->shape), l = (double)longer(p->shape);
   const double whiten = 2 * s * l * (double)long_side(p).block;
-  const double roots = 4.0 * 2 * s * s * (double)short_side(p).block;
+  const double roots = 3.3 * 2 * s * s * (double)short_side(p).block;
   const double gram = (long_side(p).size > 0 ? 1.0 : 0.6) * 2 * s * s * l;
   const double iterations = 18.0 * 0.6 * 2 * s * s * s;
   return whiten + roots + gram + iterations + 2 * s * s * l;
@@ -162,65 +167,76 @@ static void short_gram(mo_shape shape, bool same, const float *x0, const float *
   }
 }
 
-/* out = P in P for the short side's root P in `fold`; half is scratch. All n x n. */
-static void sandwich(mo_side side, const float *fold, const float *in, float *half, float *out)
+/* out = P in P for the short side's root P in `fold` and a symmetric `in`; half and dense are
+ * scratch. All n x n. The second product is known to be symmetric. */
+static void sandwich(mo_side side, const float *fold, const float *in, float *half,
+                     float *dense, float *out)
 {
-  const mo_shape square = {side.size, side.size};
-  const mo_side from_left = {false, side.size, side.block};
-  const mo_side from_right = {true, side.size, side.block};
-  mo_side_multiply(from_left, square, fold, in, half);
-  mo_side_multiply(from_right, square, fold, half, out);
-}
-
-static void fused_update(const mo_spectral *p, const float *x0, const float *short_fold,
-                         const float *long_fold, double epsilon, float *u, float *work,
-                         mo_telemetry *telemetry)
-{
-  const size_t n = shorter(p->shape), all = mo_elements(p->shape), cols = p->shape.cols;
-  const bool has_short = short_side(p).size > 0, has_long = long_side(p).size > 0;
-  float *whitened = mo_scratch_take(&work, all);
-  float *gram = mo_scratch_take(&work, n * n), *polynomial = mo_scratch_take(&work, n * n);
-  float *a = mo_scratch_take(&work, n * n), *b = mo_scratch_take(&work, n * n);
-
-  const float *y = x0;
-  if (has_long) {
-    mo_side_multiply(long_side(p), p->shape, long_fold, x0, whitened);
-    y = whitened;
-  }
-  short_gram(p->shape, !has_long, x0, y, gram);
-  if (has_short) {
-    sandwich(short_side(p), short_fold, gram, a, b);
-    memcpy(gram, b, n * n * sizeof *gram);
-  }
-  const double squared = mo_trace(gram, n); /* ||X||_F^2 */
-  if (!(squared > 0.0)) {
-    memset(u, 0, all * sizeof *u);
+  const size_t n = side.size;
+  const mo_shape square = {n, n};
+  mo_side_multiply((mo_side){false, n, side.block}, square, fold, in, half);
+  if (side.block < n) {
+    mo_side_multiply((mo_side){true, n, side.block}, square, fold, half, out);
     return;
   }
-  const double norm = mo_newton_schulz_norm(p->set, sqrt(squared), epsilon);
-  mo_scale(gram, n * n, (float)(1.0 / (norm * norm)));
-  const double gamma = mo_newton_schulz_gram(p->set, n, gram, polynomial, a, b);
-  if (telemetry != NULL) {
-    /* After the last iteration gram is A_4 and `a` the factor q: N N^T = q A_4 q. */
-    float *product = whitened == y ? u : whitened;
-    mo_symmetric_product(MO_PLAIN, MO_PLAIN, n, n, a, n, gram, n, b);
-    mo_symmetric_product(MO_PLAIN, MO_PLAIN, n, n, b, n, a, n, product);
-    mo_note(telemetry, "ns_residual", residual(n, product));
-  }
-  if (has_short) {
-    sandwich(short_side(p), short_fold, polynomial, a, b);
-    memcpy(polynomial, b, n * n * sizeof *polynomial);
-  }
+  mo_side_dense(side, fold, dense);
+  mo_symmetric_product(MO_PLAIN, MO_PLAIN, n, n, half, n, dense, n, out);
+}
+
+/* u = (polynomial Y) / norm on the short side, of length gamma if grafted. */
+static void unwhiten(const mo_spectral *p, const float *polynomial, const float *y, double norm,
+                     double gamma, float *u)
+{
+  const size_t n = shorter(p->shape), all = mo_elements(p->shape), cols = p->shape.cols;
   const float scale = (float)(1.0 / norm);
   if (wide(p->shape))
     mo_gemm(MO_PLAIN, MO_PLAIN, n, cols, n, scale, polynomial, n, y, cols, 0.0f, u, cols);
   else
     mo_gemm(MO_PLAIN, MO_PLAIN, p->shape.rows, n, n, scale, y, cols, polynomial, n, 0.0f, u,
             cols);
-
+  if (!grafted(p)) return;
   const double length = sqrt(mo_sum_squares(u, all));
-  if (p->graft && (has_short || has_long) && length > 0.0)
-    mo_scale(u, all, (float)(gamma / length));
+  if (length > 0.0) mo_scale(u, all, (float)(gamma / length));
+}
+
+static void fused_update(const mo_spectral *p, const float *x0, const float *short_fold,
+                         const float *long_fold, double epsilon, float *u, float *work,
+                         mo_telemetry *telemetry)
+{
+  const size_t n = shorter(p->shape), all = mo_elements(p->shape);
+  const bool has_short = short_side(p).size > 0, has_long = long_side(p).size > 0;
+  float *whitened = mo_scratch_take(&work, all);
+  mo_gram_arrays m = {.gram = mo_scratch_take(&work, n * n),
+                      .polynomial = mo_scratch_take(&work, n * n),
+                      .a = mo_scratch_take(&work, n * n),
+                      .b = mo_scratch_take(&work, n * n)};
+
+  const float *y = x0;
+  if (has_long) {
+    mo_side_multiply(long_side(p), p->shape, long_fold, x0, whitened);
+    y = whitened;
+  }
+  float *raw = has_short ? m.b : m.gram; /* Y X0^T */
+  short_gram(p->shape, !has_long, x0, y, raw);
+  if (has_short) sandwich(short_side(p), short_fold, raw, m.a, m.polynomial, m.gram);
+  const double squared = mo_trace(m.gram, n); /* ||X||_F^2 */
+  if (!(squared > 0.0)) {
+    memset(u, 0, all * sizeof *u);
+    return;
+  }
+  const double norm = mo_newton_schulz_norm(p->set, sqrt(squared), epsilon);
+  mo_scale(m.gram, n * n, (float)(1.0 / (norm * norm)));
+  const double gamma = mo_newton_schulz_gram(p->set, n, &m, grafted(p) || telemetry != NULL);
+  if (telemetry != NULL) { /* N N^T */
+    mo_symmetric_product(MO_PLAIN, MO_PLAIN, n, n, m.b, n, m.gram, n, m.a);
+    mo_note(telemetry, "ns_residual", residual(n, m.a));
+  }
+  const float *polynomial = m.polynomial;
+  if (has_short) {
+    sandwich(short_side(p), short_fold, m.polynomial, m.a, m.gram, m.b);
+    polynomial = m.b;
+  }
+  unwhiten(p, polynomial, y, norm, gamma, u);
 }
 
 /* The power of two that brings x0 near 1, so that products of four of its size with four roots

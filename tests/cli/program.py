@@ -13,13 +13,15 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
 class ProgramTest(unittest.TestCase):
     """Each test runs in a folder of its own."""
 
+    timeout = 60  # seconds of one call
+
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="mousse-test-")
         self.addCleanup(shutil.rmtree, self.folder)
 
     def run_mousse(self, *words, status=0):
         """The finished process; text on standard output is bytes."""
-        done = subprocess.run([MOUSSE, *words], cwd=self.folder, capture_output=True, timeout=60)
+        done = subprocess.run([MOUSSE, *words], cwd=self.folder, capture_output=True, timeout=self.timeout)
         self.assertEqual(done.returncode, status, done.stderr.decode(errors="replace"))
         return done
 

@@ -89,9 +89,12 @@ static void check_newton_schulz(mo_newton_schulz_set set, size_t m, size_t n)
 
   mo_syrk(MO_LOWER, m <= n ? MO_PLAIN : MO_TRANSPOSED, k, m + n - k, 1.0f, x, n, 0.0f, gram, k);
   mo_mirror(k, gram, k);
-  const double gamma = mo_newton_schulz_gram(set, k, gram, p, a, b);
-  if (m <= n) mo_gemm(MO_PLAIN, MO_PLAIN, m, n, m, 1.0f, p, m, x, n, 0.0f, by_gram, n);
-  if (m > n) mo_gemm(MO_PLAIN, MO_PLAIN, m, n, n, 1.0f, x, n, p, n, 0.0f, by_gram, n);
+  mo_gram_arrays arrays = {gram, p, a, b};
+  const double gamma = mo_newton_schulz_gram(set, k, &arrays, true);
+  if (m <= n)
+    mo_gemm(MO_PLAIN, MO_PLAIN, m, n, m, 1.0f, arrays.polynomial, m, x, n, 0.0f, by_gram, n);
+  if (m > n)
+    mo_gemm(MO_PLAIN, MO_PLAIN, m, n, n, 1.0f, x, n, arrays.polynomial, n, 0.0f, by_gram, n);
   assert_true(relative_error(by_gram, expected, m * n) < 3e-5);
   assert_true(fabs(gamma / ref_norm(expected, m * n) - 1) < 1e-5);
 

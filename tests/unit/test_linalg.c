@@ -84,6 +84,30 @@ static void test_symmetric_products(void **state)
   }
 }
 
+static void test_one_triangle_is_enough(void **state)
+{
+  (void)state;
+  static const size_t sizes[] = {1, 2, 31, 33, 70};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    const size_t n = sizes[s];
+    float *c = random_matrix(n, n, s), *whole = random_matrix(n, n, 1);
+    float *x = random_matrix(n, 1, 2), *y = random_matrix(n, 1, 3);
+    for (size_t i = 0; i < n; i++)
+      for (size_t j = 0; j <= i; j++) {
+        whole[i * n + j] = whole[j * n + i] = c[j * n + i];
+        if (j < i) c[i * n + j] = NAN;
+      }
+    mo_mirror_upper(n, c, n);
+    assert_memory_equal(c, whole, n * n * sizeof *c);
+    for (size_t i = 0; i < n; i++)
+      for (size_t j = i + 1; j < n; j++) c[i * n + j] = NAN;
+    double *expected = product(n, 1, n, whole, false, x, false);
+    mo_symv(n, c, n, x, y);
+    assert_close(y, expected, n, 1e-6);
+    free(c), free(whole), free(x), free(y), free(expected);
+  }
+}
+
 static void test_largest_sees_every_bad_number(void **state)
 {
   (void)state;
@@ -311,11 +335,12 @@ static void test_newton_schulz_forms_agree(void **state)
       mo_syrk(MO_LOWER, m <= n ? MO_PLAIN : MO_TRANSPOSED, k, m <= n ? n : m, 1.0f, x, n, 0.0f,
               gram, k);
       mo_mirror(k, gram, k);
-      const double norm =
-          mo_newton_schulz_gram((mo_newton_schulz_set)set, k, gram, factor, a, b);
-      double *expected = m <= n ? product(m, n, m, factor, false, x, false)
-                                : product(m, n, n, x, false, factor, false);
-      mo_newton_schulz((mo_newton_schulz_set)set, m, n, x, spare, a, b);
+      mo_gram_arrays arrays = {gram, factor, a, b};
+      const double norm = mo_newton_schulz_gram((mo_newton_schulz_set)set, k, &arrays, true);
+      const float *p = arrays.polynomial;
+      double *expected =
+          m <= n ? product(m, n, m, p, false, x, false) : product(m, n, n, x, false, p, false);
+      mo_newton_schulz((mo_newton_schulz_set)set, m, n, x, spare, arrays.a, arrays.b);
       assert_close(x, expected, m * n, 1e-4);
       assert_true(fabs(sqrt(mo_sum_squares(x, m * n)) / norm - 1) < 1e-4);
       assert_true(fabs(norm / sqrt((double)k) - 1) < 0.25); /* singular values near 1 */
@@ -329,6 +354,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_gemm),
       cmocka_unit_test(test_symmetric_products),
+      cmocka_unit_test(test_one_triangle_is_enough),
       cmocka_unit_test(test_largest_sees_every_bad_number),
       cmocka_unit_test(test_sums_do_not_overflow),
       cmocka_unit_test(test_eigh),

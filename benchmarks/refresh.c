@@ -1,0 +1,239 @@
+/* refresh.c - the three ways to a root P = A^-power: what they cost and how exact they are.
+ *
+ *     refresh [--quick] [SIZE...]
+ *
+ * A is a moving average of the Gram matrices of random gradients whose spectrum decays as 1/i
+ * in a random basis; what is measured is the refresh at step 30, ten steps after the last one
+ * (qr starts from that one's basis). Cost: seconds relative to a product of two n x n float
+ * matrices, both on one thread. Error against the decomposition in double, over its
+ * eigenvectors q with eigenvalues l: overall ||(P - A^-power) Q|| / ||A^-power||, and the worst
+ * direction, max ||P q - l^-power q|| / l^-power. Prints rows of a Markdown table.
+ */
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "linalg/blas.h"
+#include "linalg/vector.h"
+#include "optim/root.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double eps = 1e-5, beta = 0.95;
+enum { STEPS = 30, PERIOD = 10, REPEATS = 3 };
+
+/* Everything for one size. */
+typedef struct study {
+  size_t n, columns;
+  mo_side side;
+  float *mixing;                    /* n x n: covariance root of the gradients */
+  float *fold;                      /* the statistics at the last step */
+  float *trial;                     /* a copy that a refresh works on */
+  float *basis;                     /* qr's, from one period before the last step */
+  float *moved;                     /* a copy of it that a refresh works on */
+  float *gradient;                  /* n x columns, and noise of the same size behind it */
+  float *vectors, *dense, *product; /* n x n: eigenvectors as rows, P, P times them */
+  double *matrix, *values, *solver; /* of the reference */
+  float *work;
+  double sgemm_seconds;
+  mo_arena arena;
+} study;
+
+static void lay_out(study *s)
+{
+  const size_t n = s->n, square = n * n;
+  mo_arena *a = &s->arena;
+  size_t work = 0;
+  for (int method = MO_REFRESH_EIGH; method <= MO_REFRESH_CHOLESKY; method++) {
+    const size_t floats = mo_root_work_floats((mo_refresh)method, s->side);
+    work = floats > work ? floats : work;
+  }
+  s->mixing = mo_arena_floats(a, square);
+  s->fold = mo_arena_floats(a, n * (n + 1));
+  s->trial = mo_arena_floats(a, n * (n + 1));
+  s->basis = mo_arena_floats(a, square);
+  s->moved = mo_arena_floats(a, square);
+  s->gradient = mo_arena_floats(a, 2 * n * s->columns);
+  s->vectors = mo_arena_floats(a, square);
+  s->dense = mo_arena_floats(a, square);
+  s->product = mo_arena_floats(a, square);
+  s->matrix = mo_arena_take(a, square, sizeof(double));
+  s->values = mo_arena_take(a, n, sizeof(double));
+  s->solver = mo_arena_take(a, mo_eigh_work_doubles(n), sizeof(double));
+  s->work = mo_arena_floats(a, work);
+}
+
+static mo_root_rule rule_for(mo_refresh method, double power, int terms, int step)
+{
+  return (mo_root_rule){.power = power,
+                        .correction = 1.0 / (1.0 - pow(beta, step)),
+                        .gain = 1.0f,
+                        .trace_norm = true,
+                        .damping = MO_DAMP_ABSOLUTE,
+                        .eps = eps,
+                        .method = method,
+                        .terms = terms};
+}
+
+/* mixing = Q^T diag(1/i): gradients = mixing times noise. */
+static void make_mixing(study *s)
+{
+  const size_t n = s->n;
+  mo_random_fill(s->dense, n * n, 1.0, 1, 0);
+  if (!mo_orthonormal_rows(n, s->dense, s->work)) exit(1);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++) s->mixing[i * n + j] = s->dense[j * n + i] / (float)(j + 1);
+}
+
+static void average(study *s, int step)
+{
+  const size_t n = s->n, k = s->columns;
+  float *noise = s->gradient + n * k;
+  mo_random_fill(noise, n * k, 1.0, 2, (uint64_t)step);
+  mo_gemm(MO_PLAIN, MO_PLAIN, n, k, n, 1.0f, s->mixing, n, noise, k, 0.0f, s->gradient, k);
+  mo_side_average(s->side, (mo_shape){n, k}, s->gradient, beta, s->fold);
+}
+
+static void collect_statistics(study *s)
+{
+  mo_counts counts = {0};
+  make_mixing(s);
+  for (int step = 1; step <= STEPS; step++) {
+    average(s, step);
+    if (step != STEPS - PERIOD) continue;
+    const mo_root_rule rule = rule_for(MO_REFRESH_QR, 0.125, 0, step);
+    memcpy(s->trial, s->fold, s->n * (s->n + 1) * sizeof *s->trial);
+    mo_root_refresh(s->side, &rule, s->trial, s->basis, s->work, &counts, NULL);
+  }
+}
+
+static void decompose(study *s)
+{
+  const size_t n = s->n;
+  double trace = 0.0;
+  mo_counts counts = {0};
+  const double correction = rule_for(MO_REFRESH_EIGH, 0, 0, STEPS).correction;
+  for (size_t i = 0; i < n; i++) trace += correction * (double)s->fold[i * (n + 1) + i];
+  const double factor = correction * (double)n / (trace + eps);
+  if (!mo_root_decompose(n, s->fold, factor, 2 * eps, NULL, s->matrix, s->values, s->solver,
+                         &counts))
+    exit(1);
+  for (size_t i = 0; i < n * n; i++) s->vectors[i] = (float)s->matrix[i];
+}
+
+static int by_value(const void *a, const void *b)
+{
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void time_sgemm(study *s)
+{
+  double seconds[REPEATS];
+  const size_t n = s->n;
+  for (int i = 0; i < REPEATS; i++) {
+    const double start = mo_seconds();
+    mo_gemm(MO_PLAIN, MO_PLAIN, n, n, n, 1.0f, s->mixing, n, s->vectors, n, 0.0f, s->product,
+            n);
+    seconds[i] = mo_seconds() - start;
+  }
+  qsort(seconds, REPEATS, sizeof *seconds, by_value);
+  s->sgemm_seconds = seconds[REPEATS / 2];
+}
+
+/* Leaves the root in s->trial; the median of some repetitions, of one for large sizes. */
+static double time_refresh(study *s, const mo_root_rule *rule)
+{
+  double seconds[REPEATS];
+  mo_counts counts = {0};
+  const int repeats = s->n <= 1024 ? REPEATS : 1;
+  for (int i = 0; i < repeats; i++) {
+    memcpy(s->trial, s->fold, s->n * (s->n + 1) * sizeof *s->trial);
+    memcpy(s->moved, s->basis, s->n * s->n * sizeof *s->moved);
+    const double start = mo_seconds();
+    mo_root_refresh(s->side, rule, s->trial, s->moved, s->work, &counts, NULL);
+    seconds[i] = mo_seconds() - start;
+  }
+  qsort(seconds, (size_t)repeats, sizeof *seconds, by_value);
+  return seconds[repeats / 2];
+}
+
+typedef struct errors {
+  double overall, worst;
+} errors;
+
+static errors measure_errors(study *s, double power)
+{
+  const size_t n = s->n;
+  double difference = 0.0, reference = 0.0, worst = 0.0;
+  mo_symm_right(MO_UPPER, n, n, s->trial + 1, n + 1, s->vectors, n, s->product, n);
+  for (size_t i = 0; i < n; i++) {
+    const double wanted = pow(s->values[i], -power);
+    double squares = 0.0;
+    for (size_t j = 0; j < n; j++) {
+      const double d = (double)s->product[i * n + j] - wanted * (double)s->vectors[i * n + j];
+      squares += d * d;
+    }
+    difference += squares;
+    reference += wanted * wanted;
+    worst = fmax(worst, sqrt(squares) / wanted);
+  }
+  return (errors){sqrt(difference / reference), worst};
+}
+
+static void row(study *s, const char *name, mo_refresh method, int terms)
+{
+  errors e[2];
+  double seconds = 0.0;
+  static const double powers[2] = {0.125, 0.25};
+  for (int i = 0; i < 2; i++) {
+    const mo_root_rule rule = rule_for(method, powers[i], terms, STEPS);
+    seconds = time_refresh(s, &rule);
+    e[i] = measure_errors(s, powers[i]);
+  }
+  printf("| %zu | %s | %.1f | %.1e | %.1e | %.1e | %.1e |\n", s->n, name,
+         seconds / s->sgemm_seconds, e[0].overall, e[0].worst, e[1].overall, e[1].worst);
+  fflush(stdout);
+}
+
+static void study_size(size_t n)
+{
+  static const int terms[] = {4, 5, 6, 8};
+  study s = {.n = n, .columns = n / 4, .side = {false, n, n}, .arena = mo_arena_start(NULL)};
+  lay_out(&s);
+  if (!mo_arena_commit(&s.arena)) exit(1);
+  lay_out(&s);
+  collect_statistics(&s);
+  decompose(&s);
+  time_sgemm(&s);
+  row(&s, "eigh", MO_REFRESH_EIGH, 0);
+  row(&s, "qr", MO_REFRESH_QR, 0);
+  for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "cholesky, %d terms", terms[i]);
+    row(&s, name, MO_REFRESH_CHOLESKY, terms[i]);
+  }
+  mo_arena_release(&s.arena);
+}
+
+int main(int argc, char **argv)
+{
+  static const size_t usual[] = {256, 512, 768, 1024, 1536, 2048, 3072};
+  const bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+  const int first = quick ? 2 : 1;
+  const size_t count = sizeof usual / sizeof *usual - (quick ? 3 : 0);
+  mo_blas_enter();
+  printf(
+      "| n | refresh | cost in sgemm | error, power 1/8 | worst direction | error, power 1/4 "
+      "| worst direction |\n|--:|---|--:|--:|--:|--:|--:|\n");
+  for (size_t i = 0; first == argc && i < count; i++) study_size(usual[i]);
+  for (int i = first; i < argc; i++) {
+    const size_t n = strtoul(argv[i], NULL, 10);
+    if (n < 16 || n > 8192) return 2;
+    study_size(n);
+  }
+  mo_blas_leave();
+  return 0;
+}

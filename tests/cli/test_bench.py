@@ -1,0 +1,40 @@
+"""mousse bench: the keys that other programs read. No timing is asserted."""
+import json
+import unittest
+
+from program import ProgramTest
+
+
+class Bench(ProgramTest):
+    timeout = 600
+
+    def test_json(self):
+        report = json.loads(self.output("bench", "--quick", "--json", "--quiet"))
+        self.assertEqual(set(report), {"sgemm_gflops", "models", "optimizers", "whole_step", "threads"})
+        self.assertGreater(report["sgemm_gflops"], 0)
+        self.check_rows(report["models"], {"name", "tokens_per_s", "utilisation"})
+        self.assertEqual([row["name"] for row in report["models"]], ["162M", "tiny", "nano"])
+        self.check_rows(report["optimizers"],
+                        {"name", "sides", "ratio_to_plain_muon", "worst_step_to_mean", "state_bytes"})
+        subjects = {(row["name"], row["sides"]): row for row in report["optimizers"]}
+        for subject in [("mousse", "both"), ("mousse", "small"), ("muon", "none"), ("soap", "both")]:
+            self.assertIn(subject, subjects)
+        self.assertEqual(subjects["muon", "none"]["state_bytes"], 4 * 12 * 12 * 768**2)  # its momentum
+        self.check_rows(report["whole_step"], {"tokens", "mousse_to_muon"})
+        self.assertEqual([row["tokens"] for row in report["whole_step"]], [8192, 65536, 524288, 2097152])
+        self.check_rows(report["threads"], {"threads", "speedup"})
+        self.assertEqual(report["threads"][0], {"threads": 1, "speedup": 1.0})
+
+    def check_rows(self, rows, keys):
+        self.assertTrue(rows)
+        for row in rows:
+            self.assertEqual(set(row), keys)
+            for key in keys - {"name", "sides"}:
+                self.assertGreater(row[key], 0, f"{key} in {row}")
+
+    def test_mistakes(self):
+        self.assertIn("from 0 to 12", self.failure(2, "bench", "--layers", "13"))
+        self.assertIn("at most 0 arguments", self.failure(2, "bench", "162M"))
+
+
+unittest.main()
