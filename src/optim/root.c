@@ -92,10 +92,26 @@ static void damp(size_t n, const mo_root_rule *rule, double *values)
     values[i] = fmax(values[i], 0.0) + rule->eps * fmax(highest, 0.0) + 1e-60;
 }
 
+/* Statistics of gradients that were all 0: the damping alone. */
+static void decompose_nothing(size_t n, double shift, double *matrix, double *values)
+{
+  memset(matrix, 0, n * n * sizeof *matrix);
+  for (size_t i = 0; i < n; i++) {
+    matrix[i * n + i] = 1.0;
+    values[i] = shift;
+  }
+}
+
 bool mo_root_decompose(size_t n, const float *fold, double factor, double shift,
                        const mo_eigh_solver *ladder, double *matrix, double *values,
                        double *work, mo_counts *counts)
 {
+  double trace = 0.0; /* of sums of squares: 0 only when all of them are */
+  for (size_t i = 0; i < n; i++) trace += (double)fold[i * (n + 1) + i];
+  if (ladder == NULL && trace == 0.0) {
+    decompose_nothing(n, shift, matrix, values);
+    return true;
+  }
   if (ladder == NULL) ladder = mo_eigh_ladder;
   for (size_t rung = 0; ladder[rung] != NULL; rung++) {
     if (rung > 0) counts->retries++;
