@@ -118,6 +118,11 @@ const mo_algorithm *mo_algorithm_find(const char *name); /* NULL: no such name *
  * is late by its phase after the first time, so that not all are due at once. */
 bool mo_due(const mo_update *u, double every, bool stagger);
 
+static inline size_t mo_larger(size_t a, size_t b)
+{
+  return a > b ? a : b;
+}
+
 /* Cutting a workspace into arrays: the sizes given to mo_scratch_floats, in any order, are what
  * mo_scratch_take will need. */
 size_t mo_scratch_floats(size_t count); /* count rounded up to whole cache lines */

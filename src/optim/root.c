@@ -42,11 +42,6 @@ size_t mo_basis_work_floats(size_t n)
          mo_scratch_floats(mo_orthonormal_work_floats(n));
 }
 
-static size_t larger(size_t a, size_t b)
-{
-  return a > b ? a : b;
-}
-
 size_t mo_root_work_floats(mo_refresh method, mo_side side)
 {
   const size_t n = side.block;
@@ -56,8 +51,8 @@ size_t mo_root_work_floats(mo_refresh method, mo_side side)
     return mo_scratch_floats(n * n) + 2 * mo_scratch_floats(n) +
            mo_scratch_floats(mo_eigenvalues_work_floats(n));
   case MO_REFRESH_QR:
-    return larger(eigh_floats(n),
-                  order_floats(n) + mo_scratch_floats(n) + mo_basis_work_floats(n));
+    return mo_larger(eigh_floats(n),
+                     order_floats(n) + mo_scratch_floats(n) + mo_basis_work_floats(n));
   default:
     return eigh_floats(n);
   }

@@ -92,19 +92,14 @@ static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_P
   return PART_COUNT;
 }
 
-static size_t larger(size_t a, size_t b)
-{
-  return a > b ? a : b;
-}
-
 static size_t work_floats(const void *config_, mo_shape shape)
 {
   const config *c = config_;
   const mo_spectral p = pipeline(c, shape);
   const mo_refresh method = (mo_refresh)c->refresh;
   const size_t refresh =
-      larger(mo_root_work_floats(method, p.left), mo_root_work_floats(method, p.right));
-  return 2 * mo_scratch_floats(mo_elements(shape)) + larger(refresh, mo_spectral_floats(&p));
+      mo_larger(mo_root_work_floats(method, p.left), mo_root_work_floats(method, p.right));
+  return 2 * mo_scratch_floats(mo_elements(shape)) + mo_larger(refresh, mo_spectral_floats(&p));
 }
 
 static double flops(const void *config_, mo_shape shape)

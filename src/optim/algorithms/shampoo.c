@@ -43,8 +43,7 @@ enum { FIRST, SECOND, LEFT, RIGHT, LEFT_BASIS, RIGHT_BASIS, PART_COUNT };
 
 static mo_side side_of(const config *c, mo_shape shape, bool right)
 {
-  const mo_side side = mo_side_make(shape, right, 0);
-  return side.size <= (size_t)c->max_precond_dim ? side : (mo_side){.right = right};
+  return mo_side_up_to(shape, right, (size_t)c->max_precond_dim);
 }
 
 static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
@@ -68,7 +67,7 @@ static size_t work_floats(const void *config_, mo_shape shape)
   const mo_refresh method = (mo_refresh)c->refresh;
   const size_t left = mo_root_work_floats(method, side_of(c, shape, false));
   const size_t right = mo_root_work_floats(method, side_of(c, shape, true));
-  return 3 * mo_scratch_floats(mo_elements(shape)) + (left > right ? left : right);
+  return 3 * mo_scratch_floats(mo_elements(shape)) + mo_larger(left, right);
 }
 
 static double flops(const void *config_, mo_shape shape)

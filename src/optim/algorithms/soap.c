@@ -42,8 +42,7 @@ enum { FIRST, SECOND, LEFT, RIGHT, LEFT_BASIS, RIGHT_BASIS, PART_COUNT };
 
 static mo_side side_of(const config *c, mo_shape shape, bool right)
 {
-  const mo_side side = mo_side_make(shape, right, 0);
-  return side.size <= (size_t)c->max_precond_dim ? side : (mo_side){.right = right};
+  return mo_side_up_to(shape, right, (size_t)c->max_precond_dim);
 }
 
 static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
@@ -58,24 +57,19 @@ static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_P
   return PART_COUNT;
 }
 
-static size_t larger(size_t a, size_t b)
-{
-  return a > b ? a : b;
-}
-
 /* The first basis by eigh, later ones by a move with its order of columns. */
 static size_t basis_floats(mo_side side)
 {
   const size_t n = side.size;
-  return larger(mo_scratch_floats(2 * n) + mo_basis_work_floats(n),
-                mo_root_work_floats(MO_REFRESH_EIGH, side));
+  return mo_larger(mo_scratch_floats(2 * n) + mo_basis_work_floats(n),
+                   mo_root_work_floats(MO_REFRESH_EIGH, side));
 }
 
 static size_t work_floats(const void *config_, mo_shape shape)
 {
   return 3 * mo_scratch_floats(mo_elements(shape)) +
-         larger(basis_floats(side_of(config_, shape, false)),
-                basis_floats(side_of(config_, shape, true)));
+         mo_larger(basis_floats(side_of(config_, shape, false)),
+                   basis_floats(side_of(config_, shape, true)));
 }
 
 static double flops(const void *config_, mo_shape shape)
