@@ -1,0 +1,140 @@
+/* cmd_sweep.c - mousse sweep: many training runs, from options with several values. */
+#include "base/parallel.h"
+#include "cli/run_options.h"
+#include "cli/study_display.h"
+#include "study/sweep.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct values {
+  sweep_axes axes;
+  char out[MO_SETTING_PATH];
+  int64_t jobs, random, random_seed;
+  bool stop_diverged, dry_run;
+} values;
+
+static const mo_setting rows[] = {
+    MO_SETTING_TEXT(values, out, "",
+                    "directory of the sweep, a run directory for each run "
+                    "inside (default: sweeps/NAME for NAME.yaml)"),
+    MO_SETTING_INTEGER(values, jobs, "0", 0, 1024,
+                       "runs at a time; 0: as many as the machine has cores"),
+    MO_SETTING_INTEGER(values, random, "0", 0, SWEEP_MOST_RUNS,
+                       "draw so many combinations instead of taking all of them"),
+    MO_SETTING_INTEGER(values, random_seed, "1", 0, 9007199254740992, "of that draw"),
+    MO_SETTING_SWITCH(values, stop_diverged, "true",
+                      "end a run whose loss is far above where it began"),
+    MO_SETTING_SWITCH(values, dry_run, "false", "show the runs and their states, and stop"),
+};
+
+static mousse_status take(void *values_, const char *name, const char *text, mo_error *error)
+{
+  values *v = values_;
+  return sweep_set(&v->axes, name, text, error);
+}
+
+/* sweeps/NAME for some/where/NAME.yaml */
+static mousse_status choose_directory(const cli_invocation *call, char out[MO_SETTING_PATH],
+                                      mo_error *error)
+{
+  const values *v = call->values;
+  if (v->out[0] != '\0') {
+    memcpy(out, v->out, sizeof v->out);
+    return MOUSSE_OK;
+  }
+  if (call->argument_count == 0)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "sweep needs --out DIRECTORY or a file");
+  const char *name = strrchr(call->arguments[0], '/');
+  name = name != NULL ? name + 1 : call->arguments[0];
+  snprintf(out, MO_SETTING_PATH, "sweeps/%.*s", (int)strcspn(name, "."), name);
+  return MOUSSE_OK;
+}
+
+/* The file first, flags over it. */
+static mousse_status plan(const cli_invocation *call, study_runs *runs, mo_error *error)
+{
+  const values *v = call->values;
+  sweep_axes axes = {.count = 0};
+  if (call->argument_count > 0) MO_TRY(sweep_read(&axes, call->arguments[0], error));
+  for (size_t i = 0; i < v->axes.count; i++)
+    MO_TRY(sweep_set(&axes, v->axes.axes[i].key, v->axes.axes[i].values, error));
+  MO_TRY(choose_directory(call, runs->directory, error));
+  return sweep_plan(&axes, (size_t)v->random, (uint64_t)v->random_seed, runs, error);
+}
+
+static mousse_status tell_end(const study_runs *runs, int stopped, mo_error *error)
+{
+  const size_t failed = study_count(runs, STUDY_FAILED);
+  if (stopped != 0) return MOUSSE_OK;
+  if (failed > 0)
+    return mo_fail(error, MOUSSE_IO,
+                   "%zu of %zu runs failed: see output.txt in their directories; the same "
+                   "command tries them again",
+                   failed, runs->count);
+  return MOUSSE_OK;
+}
+
+static mousse_status execute(const cli_invocation *call, study_runs *runs, mo_error *error)
+{
+  const values *v = call->values;
+  study_display display = study_display_start(call->quiet);
+  char program[MO_SETTING_PATH];
+  int stopped = 0;
+  MO_TRY(study_program(program, error));
+  const study_execution how = {
+      .program = program,
+      .jobs = v->jobs > 0 ? (int)v->jobs : mo_threads_available(),
+      .stop_diverged = v->stop_diverged,
+      .watch = study_display_watch,
+      .user = &display,
+  };
+  MO_TRY(study_execute(runs, &how, &stopped, error));
+  study_display_end(&display, runs);
+  if (!call->quiet) study_print_table(runs);
+  if (stopped != 0) {
+    fprintf(stderr, "mousse: stopped, all is saved; the same command continues\n");
+    raise(stopped);
+  }
+  return tell_end(runs, stopped, error);
+}
+
+static mousse_status run(const cli_invocation *call, mo_error *error)
+{
+  const values *v = call->values;
+  study_runs runs = {.runs = NULL};
+  mousse_status status = plan(call, &runs, error);
+  if (status == MOUSSE_OK && v->dry_run) {
+    status = study_look(&runs, error);
+    if (status == MOUSSE_OK) study_print_table(&runs);
+  } else if (status == MOUSSE_OK) {
+    status = execute(call, &runs, error);
+  }
+  study_release(&runs);
+  return status;
+}
+
+const cli_command command_sweep = {
+    .name = "sweep",
+    .summary = "Train with every combination of some options",
+    .arguments = "[FILE.yaml]",
+    .details =
+        "The file is a configuration as for 'mousse train --config' in which any option may\n"
+        "have a list of values; on the command line values are separated by commas. All "
+        "options\n"
+        "of 'mousse train' can be given. With --random N, 'log LOW HIGH' and 'uniform LOW "
+        "HIGH'\n"
+        "are ranges to draw from.\n\n"
+        "A sweep that was stopped or killed goes on where it was when it is started again; no\n"
+        "finished run is repeated. 'mousse report DIR' makes a page of its results.\n\n"
+        "  mousse sweep lr.yaml\n"
+        "  mousse sweep --out sweeps/lr --data-dir data/book --preset nano \\\n"
+        "    --optimizer mousse,muon --lr 0.01,0.02,0.04 --seed 1,2,3\n"
+        "  mousse sweep lr.yaml --random 20 --lr 'log 0.001 0.1'\n",
+    .settings = MO_SETTINGS(rows),
+    .values_bytes = sizeof(values),
+    .most_arguments = 1,
+    .run = run,
+    .take = take,
+};

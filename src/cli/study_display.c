@@ -1,0 +1,109 @@
+/* study_display.c - progress and results of many runs on a terminal. */
+#include "cli/study_display.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "cli/train_display.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+study_display study_display_start(bool quiet)
+{
+  return (study_display){.quiet = quiet,
+                         .terminal = isatty(STDERR_FILENO) != 0,
+                         .started = mo_seconds(),
+                         .steps_before = -1};
+}
+
+/* A step of a model with so many weights in its layers is so much work. */
+static double weight(const study_run *r)
+{
+  gpt_config config;
+  if (run_model(&r->run, NULL, 0, &config, NULL) != MOUSSE_OK) return 1;
+  return (double)config.n_layer * (double)config.n_embd * (double)config.n_embd *
+         (double)r->run.batch_size * (double)config.sequence_len;
+}
+
+static void count_work(const study_runs *runs, double *done, double *all)
+{
+  *done = *all = 0;
+  for (size_t i = 0; i < runs->count; i++) {
+    const study_run *r = &runs->runs[i];
+    const bool ended = r->state == STUDY_COMPLETE || r->state == STUDY_DIVERGED;
+    const double steps = (double)r->run.num_iterations, w = weight(r);
+    *all += steps * w;
+    *done += (ended ? steps : fmin((double)r->course.step, steps)) * w;
+  }
+}
+
+void study_display_watch(void *display, const study_runs *runs)
+{
+  study_display *d = display;
+  const double now = mo_seconds();
+  double done = 0, all = 0;
+  char left[32] = "?";
+  if (d->quiet || now < d->due) return;
+  count_work(runs, &done, &all);
+  if (d->steps_before < 0) d->steps_before = done;
+  if (done > d->steps_before)
+    train_display_duration((all - done) * (now - d->started) / (done - d->steps_before), left);
+  d->due = now + (d->terminal ? 0.5 : 30);
+  fprintf(stderr, "%s%zu of %zu runs complete, %zu diverged, %zu failed; %.0f%%, %s left%s",
+          d->terminal ? "\r\033[K" : "", study_count(runs, STUDY_COMPLETE), runs->count,
+          study_count(runs, STUDY_DIVERGED), study_count(runs, STUDY_FAILED),
+          all > 0 ? 100 * done / all : 100, left, d->terminal ? "" : "\n");
+}
+
+void study_display_end(study_display *display, const study_runs *runs)
+{
+  display->due = 0;
+  study_display_watch(display, runs);
+  if (!display->quiet && display->terminal) fprintf(stderr, "\n");
+}
+
+static int by_loss(const void *a, const void *b)
+{
+  const study_run *const *x = a, *const *y = b;
+  const bool done_x = (*x)->state == STUDY_COMPLETE, done_y = (*y)->state == STUDY_COMPLETE;
+  if (done_x != done_y) return done_x ? -1 : 1;
+  if (done_x && (*x)->course.val_loss != (*y)->course.val_loss)
+    return (*x)->course.val_loss < (*y)->course.val_loss ? -1 : 1;
+  return strcmp((*x)->name, (*y)->name);
+}
+
+void study_print_table(const study_runs *runs)
+{
+  const size_t bytes = (runs->count + 1) * sizeof(study_run *);
+  const study_run **order = mo_allocate(NULL, bytes);
+  size_t widest = 4;
+  if (order == NULL) return;
+  for (size_t i = 0; i < runs->count; i++) {
+    order[i] = &runs->runs[i];
+    if (strlen(order[i]->name) > widest) widest = strlen(order[i]->name);
+  }
+  qsort(order, runs->count, sizeof *order, by_loss);
+  printf("%-*s  %-9s %12s %11s\n", (int)widest, "run", "state", "step", "val loss");
+  for (size_t i = 0; i < runs->count; i++) {
+    const study_run *r = order[i];
+    char loss[32] = "-";
+    if (r->state == STUDY_COMPLETE) snprintf(loss, sizeof loss, "%.4f", r->course.val_loss);
+    printf("%-*s  %-9s %5llu of %-5lld %9s\n", (int)widest, r->name, study_state_name(r->state),
+           (unsigned long long)r->course.step, (long long)r->run.num_iterations, loss);
+  }
+  mo_release(NULL, order, bytes);
+}
+
+mousse_status study_program(char path[MO_SETTING_PATH], mo_error *error)
+{
+  const ssize_t length = readlink("/proc/self/exe", path, MO_SETTING_PATH - 1);
+  if (length < 0)
+    return mo_fail(error, MOUSSE_IO, "/proc/self/exe: cannot find this program: %s",
+                   strerror(errno));
+  path[length] = '\0';
+  return MOUSSE_OK;
+}

@@ -1,0 +1,110 @@
+/* runs.c - the list of runs, and what is known of them from their directories. */
+#include "study/runs.h"
+
+#include "base/file.h"
+#include "study/divergence.h"
+#include "study/run_child.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *study_state_name(study_state state)
+{
+  static const char *const names[] = {"waiting", "running", "complete", "diverged", "failed"};
+  return names[state];
+}
+
+size_t study_count(const study_runs *runs, study_state state)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < runs->count; i++) count += runs->runs[i].state == state;
+  return count;
+}
+
+/* Where a run is and how fast it goes may change; what it computes may not. */
+static bool is_compared(const char *key)
+{
+  static const char *const free_keys[] = {"out", "threads", "checkpoint_freq", "keep_last"};
+  for (size_t i = 0; i < sizeof free_keys / sizeof *free_keys; i++)
+    if (strcmp(key, free_keys[i]) == 0) return false;
+  return true;
+}
+
+static mousse_status compare_options(const study_run *r, const train_run *other,
+                                     mo_error *error)
+{
+  for (size_t i = 0; i < run_settings.count; i++) {
+    char wanted[MO_SETTING_PATH], found[MO_SETTING_PATH];
+    const mo_setting *row = &run_settings.rows[i];
+    if (!is_compared(row->name)) continue;
+    if (!mo_setting_text(row, &r->run, wanted, sizeof wanted) ||
+        !mo_setting_text(row, other, found, sizeof found) || strcmp(wanted, found) != 0)
+      return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                     "%.200s was made with %s: %.60s, not %.60s; choose another directory, or "
+                     "remove it",
+                     r->directory, row->name, found, wanted);
+  }
+  if (r->run.option_count != other->option_count ||
+      memcmp(r->run.options, other->options, sizeof r->run.options) != 0)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "%s was made with other opt. or scalar. options; choose another directory, "
+                   "or remove it",
+                   r->directory);
+  return MOUSSE_OK;
+}
+
+mousse_status study_add(study_runs *runs, const char *name, const train_run *run, size_t *index,
+                        mo_error *error)
+{
+  size_t at = 0;
+  while (at < runs->count && strcmp(runs->runs[at].name, name) != 0) at++;
+  if (index != NULL) *index = at;
+  if (at < runs->count) return compare_options(&runs->runs[at], run, error);
+  if (strlen(name) >= STUDY_NAME || strchr(name, '/') != NULL)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "'%s' cannot be the name of a run", name);
+  if (!mo_grow(NULL, &runs->runs, &runs->capacity, at + 1, sizeof *runs->runs))
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for %zu runs", at + 1);
+  study_run *r = &runs->runs[at];
+  *r = (study_run){.run = *run};
+  memcpy(r->name, name, strlen(name) + 1);
+  MO_TRY(mo_path_join(r->directory, sizeof r->directory, runs->directory, name, error));
+  if (strlen(r->directory) >= sizeof r->run.out)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: the path is too long", r->directory);
+  memcpy(r->run.out, r->directory, strlen(r->directory) + 1);
+  course_start(&r->course);
+  MO_TRY(run_check(&r->run, error));
+  runs->count = at + 1;
+  return MOUSSE_OK;
+}
+
+void study_release(study_runs *runs)
+{
+  mo_release(NULL, runs->runs, runs->capacity * sizeof *runs->runs);
+  *runs = (study_runs){.runs = NULL};
+}
+
+static mousse_status look_at(study_run *r, mo_error *error)
+{
+  char path[MO_SETTING_PATH];
+  MO_TRY(mo_path_join(path, sizeof path, r->directory, "run.yaml", error));
+  if (access(path, F_OK) != 0) return MOUSSE_OK;
+  static const run_notices nowhere = {NULL, NULL};
+  train_run *made = mo_allocate(NULL, sizeof *made);
+  if (made == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to read it", path);
+  mousse_status status = run_defaults(made, error);
+  if (status == MOUSSE_OK) status = run_read(made, path, &nowhere, error);
+  if (status == MOUSSE_OK) status = compare_options(r, made, error);
+  mo_release(NULL, made, sizeof *made);
+  if (status == MOUSSE_OK) status = run_result_read(r, error);
+  if (status == MOUSSE_OK && r->state != STUDY_WAITING)
+    course_follow(&r->course, r->directory, (uint64_t)r->run.max_skipped);
+  return status;
+}
+
+mousse_status study_look(study_runs *runs, mo_error *error)
+{
+  for (size_t i = 0; i < runs->count; i++)
+    if (runs->runs[i].state == STUDY_WAITING) MO_TRY(look_at(&runs->runs[i], error));
+  return MOUSSE_OK;
+}

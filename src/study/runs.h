@@ -1,0 +1,85 @@
+/* runs.h - many training runs, each a child process in a directory of its own.
+ *
+ *     DIR/lock                one study at a time
+ *     DIR/NAME/run.yaml       what the run was asked to do
+ *     DIR/NAME/output.txt     what the child printed
+ *     DIR/NAME/result.json    how it ended: {"status", "steps", "peak_bytes", "wall_seconds",
+ *                             "cpu_seconds"}; there only when it is complete or has diverged
+ *     DIR/NAME/...            what `mousse train` writes
+ *
+ * A run that has a result.json is never repeated; one that was killed goes on from its last
+ * checkpoint, with the same bits. So a killed study, started again, ends as if it had never
+ * been killed.
+ */
+#ifndef MOUSSE_STUDY_RUNS_H
+#define MOUSSE_STUDY_RUNS_H
+
+#include "train/run.h"
+
+#include <sys/types.h>
+
+enum { STUDY_NAME = 192, STUDY_WINDOW = 10 };
+
+typedef enum study_state {
+  STUDY_WAITING,
+  STUDY_RUNNING,
+  STUDY_COMPLETE,
+  STUDY_DIVERGED, /* stopped early: see divergence.h */
+  STUDY_FAILED    /* the child ended with an error; tried again when the study is repeated */
+} study_state;
+
+const char *study_state_name(study_state state);
+
+/* What is known of a run's losses while it goes on. */
+typedef struct study_course {
+  long offset; /* of metrics.jsonl that is read already */
+  uint64_t step;
+  double loss;     /* of the last step; infinite when it was skipped */
+  double val_loss; /* the last; NAN: none yet */
+  double first, window[STUDY_WINDOW];
+  uint64_t seen, skipped; /* steps, and the last ones of them in a row without a gradient */
+} study_course;
+
+typedef struct study_run {
+  char name[STUDY_NAME], directory[MO_SETTING_PATH];
+  train_run run;
+  study_state state;
+  study_course course;
+  pid_t child;
+  double started;
+} study_run;
+
+/* A growing list of runs in one directory. */
+typedef struct study_runs {
+  char directory[MO_SETTING_PATH];
+  study_run *runs; /* owned */
+  size_t count, capacity;
+} study_runs;
+
+/* Adds a run unless one of that name is there; then it must be the same. index may be NULL. */
+mousse_status study_add(study_runs *runs, const char *name, const train_run *run, size_t *index,
+                        mo_error *error);
+void study_release(study_runs *runs);
+
+typedef struct study_execution {
+  const char *program; /* the mousse that trains */
+  int jobs;            /* runs at a time */
+  int threads;         /* of each; 0: a fair share of the machine */
+  bool stop_diverged;
+  void (*watch)(void *user, const study_runs *runs); /* now and then; may be NULL */
+  void *user;
+} study_execution;
+
+/* What is in the directory already: states of complete and diverged runs. A run made there with
+ * other options is refused. */
+mousse_status study_look(study_runs *runs, mo_error *error);
+
+/* Takes every run that is not complete or diverged to its end. A failed run does not stop the
+ * others. stopped: a signal asked to stop; all is saved. */
+mousse_status study_execute(study_runs *runs, const study_execution *how, int *stopped,
+                            mo_error *error);
+
+/* How many are in a state. */
+size_t study_count(const study_runs *runs, study_state state);
+
+#endif

@@ -1,0 +1,86 @@
+/* study.c - takes a list of runs to their ends, several at a time. */
+#include "base/file.h"
+#include "base/parallel.h"
+#include "study/run_child.h"
+#include "train/run_lock.h"
+#include "train/signals.h"
+
+#include <signal.h>
+#include <time.h>
+
+static void pause_a_little(void)
+{
+  const struct timespec tenth = {.tv_nsec = 100000000};
+  nanosleep(&tenth, NULL);
+}
+
+static study_run *next_waiting(study_runs *runs)
+{
+  for (size_t i = 0; i < runs->count; i++)
+    if (runs->runs[i].state == STUDY_WAITING) return &runs->runs[i];
+  return NULL;
+}
+
+static mousse_status start_more(study_runs *runs, const study_execution *how, mo_error *error)
+{
+  const int threads =
+      how->threads > 0 ? how->threads : (mo_threads_available() + how->jobs - 1) / how->jobs;
+  while (study_count(runs, STUDY_RUNNING) < (size_t)how->jobs) {
+    study_run *run = next_waiting(runs);
+    if (run == NULL) break;
+    run->run.threads = threads;
+    MO_TRY(run_child_start(run, how->program, error));
+  }
+  return MOUSSE_OK;
+}
+
+static mousse_status attend_all(study_runs *runs, const study_execution *how, mo_error *error)
+{
+  for (size_t i = 0; i < runs->count; i++)
+    if (runs->runs[i].state == STUDY_RUNNING)
+      MO_TRY(run_child_attend(&runs->runs[i], how->stop_diverged, error));
+  return MOUSSE_OK;
+}
+
+/* Lets every child finish its step and save. */
+static void end_all(study_runs *runs, const study_execution *how)
+{
+  mo_error ignored;
+  for (size_t i = 0; i < runs->count; i++)
+    if (runs->runs[i].state == STUDY_RUNNING) kill(runs->runs[i].child, SIGTERM);
+  while (study_count(runs, STUDY_RUNNING) > 0) {
+    if (attend_all(runs, how, &ignored) != MOUSSE_OK) break;
+    pause_a_little();
+  }
+}
+
+static mousse_status execute(study_runs *runs, const study_execution *how, int *stopped,
+                             mo_error *error)
+{
+  mousse_status status = MOUSSE_OK;
+  while (status == MOUSSE_OK && (*stopped = signals_stop()) == 0) {
+    status = start_more(runs, how, error);
+    if (status == MOUSSE_OK) status = attend_all(runs, how, error);
+    if (how->watch != NULL) how->watch(how->user, runs);
+    if (study_count(runs, STUDY_RUNNING) + study_count(runs, STUDY_WAITING) == 0) break;
+    pause_a_little();
+  }
+  end_all(runs, how);
+  return status;
+}
+
+mousse_status study_execute(study_runs *runs, const study_execution *how, int *stopped,
+                            mo_error *error)
+{
+  run_lock lock;
+  MO_TRY(mo_make_directories(runs->directory, error));
+  MO_TRY(run_lock_take(&lock, runs->directory, error));
+  mousse_status status = study_look(runs, error);
+  if (status == MOUSSE_OK) {
+    signals_watch();
+    status = execute(runs, how, stopped, error);
+    signals_ignore();
+  }
+  run_lock_release(&lock);
+  return status;
+}

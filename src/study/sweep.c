@@ -1,0 +1,140 @@
+/* sweep.c - every combination of the values of some options, or a random choice of them. */
+#include "study/sweep.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+mousse_status sweep_set(sweep_axes *axes, const char *key, const char *values, mo_error *error)
+{
+  size_t at = 0;
+  while (at < axes->count && strcmp(axes->axes[at].key, key) != 0) at++;
+  if (at == SWEEP_MOST_AXES)
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE, "a sweep has at most %d options",
+                   SWEEP_MOST_AXES);
+  sweep_axis *axis = &axes->axes[at];
+  if (strlen(key) >= sizeof axis->key || strlen(values) >= sizeof axis->values)
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE, "option '%.60s': too long for a sweep", key);
+  for (size_t i = 0; i <= strlen(key); i++) axis->key[i] = key[i] == '-' ? '_' : key[i];
+  memcpy(axis->values, values, strlen(values) + 1);
+  if (at == axes->count) axes->count++;
+  return MOUSSE_OK;
+}
+
+/* Paths are single values: a comma in them separates nothing. */
+static bool is_single(const sweep_axis *axis)
+{
+  return strcmp(axis->key, "data_dir") == 0 || strcmp(axis->key, "init") == 0;
+}
+
+static size_t value_count(const sweep_axis *axis)
+{
+  size_t count = 1;
+  for (const char *c = axis->values; !is_single(axis) && *c != '\0'; c++) count += *c == ',';
+  return count;
+}
+
+/* The value at an index, without the blanks around it. */
+static void value_at(const sweep_axis *axis, size_t index, char text[SWEEP_TEXT])
+{
+  const char *start = axis->values;
+  for (size_t i = 0; i < index; i++) start = strchr(start, ',') + 1;
+  size_t length = is_single(axis) ? strlen(start) : strcspn(start, ",");
+  while (length > 0 && *start == ' ') start++, length--;
+  while (length > 0 && start[length - 1] == ' ') length--;
+  memcpy(text, start, length);
+  text[length] = '\0';
+}
+
+/* "log LOW HIGH" and "uniform LOW HIGH". */
+static bool is_range(const char *values, bool *logarithmic, double *low, double *high)
+{
+  char word[16], first[64], second[64], rest;
+  if (sscanf(values, "%15s %63s %63s %c", word, first, second, &rest) != 3) return false;
+  *logarithmic = strcmp(word, "log") == 0;
+  return (*logarithmic || strcmp(word, "uniform") == 0) && mo_parse_double(first, low) &&
+         mo_parse_double(second, high);
+}
+
+static mousse_status draw(const sweep_axis *axis, uint64_t seed, uint64_t stream,
+                          uint64_t index, char text[SWEEP_TEXT], mo_error *error)
+{
+  bool logarithmic = false;
+  double low = 0, high = 0;
+  if (!is_range(axis->values, &logarithmic, &low, &high)) {
+    value_at(axis, mo_random_below(seed, stream, index, value_count(axis)), text);
+    return MOUSSE_OK;
+  }
+  if (!(low < high) || (logarithmic && low <= 0))
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                   "option '%s': '%s' is no range: two rising numbers%s", axis->key,
+                   axis->values, logarithmic ? " above 0" : "");
+  const double u = mo_random_uniform(seed, stream, index);
+  const double value = logarithmic ? low * pow(high / low, u) : low + (high - low) * u;
+  snprintf(text, SWEEP_TEXT, "%.4g", value);
+  return MOUSSE_OK;
+}
+
+/* "optimizer=mousse,lr=0.02,seed=1": what differs between the runs. */
+static mousse_status append_name(char name[STUDY_NAME], const char *key, const char *value,
+                                 mo_error *error)
+{
+  const size_t used = strlen(name);
+  const int length =
+      snprintf(name + used, STUDY_NAME - used, "%s%s=%s", used > 0 ? "," : "", key, value);
+  if (length < 0 || (size_t)length >= STUDY_NAME - used)
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                   "too many options vary for a run's name of %d characters", STUDY_NAME - 1);
+  for (char *c = name + used; *c != '\0'; c++)
+    if (*c == '/' || *c == ' ') *c = '_';
+  return MOUSSE_OK;
+}
+
+static mousse_status add_run(const sweep_axes *axes, const size_t *indices, bool random,
+                             uint64_t seed, size_t number, study_runs *runs, mo_error *error)
+{
+  static const run_notices nowhere = {NULL, NULL};
+  char name[STUDY_NAME] = "", text[SWEEP_TEXT];
+  bool logarithmic;
+  double low, high;
+  train_run run;
+  MO_TRY(run_defaults(&run, error));
+  for (size_t i = 0; i < axes->count; i++) {
+    const sweep_axis *axis = &axes->axes[i];
+    if (random)
+      MO_TRY(draw(axis, seed, i, number, text, error));
+    else
+      value_at(axis, indices[i], text);
+    MO_TRY(run_set(&run, axis->key, text, &nowhere, error));
+    if (value_count(axis) > 1 || is_range(axis->values, &logarithmic, &low, &high))
+      MO_TRY(append_name(name, axis->key, text, error));
+  }
+  return study_add(runs, name[0] != '\0' ? name : "run", &run, NULL, error);
+}
+
+static bool next_combination(const sweep_axes *axes, size_t *indices)
+{
+  for (size_t i = axes->count; i-- > 0;) {
+    if (++indices[i] < value_count(&axes->axes[i])) return true;
+    indices[i] = 0;
+  }
+  return false;
+}
+
+mousse_status sweep_plan(const sweep_axes *axes, size_t draws, uint64_t seed, study_runs *runs,
+                         mo_error *error)
+{
+  size_t indices[SWEEP_MOST_AXES] = {0}, number = 0;
+  do {
+    if (number == SWEEP_MOST_RUNS)
+      return mo_fail(error, MOUSSE_OUT_OF_RANGE, "a sweep has at most %d runs",
+                     SWEEP_MOST_RUNS);
+    MO_TRY(add_run(axes, indices, draws > 0, seed, number, runs, error));
+    number++;
+  } while (draws > 0 ? number < draws : next_combination(axes, indices));
+  return MOUSSE_OK;
+}
