@@ -1,0 +1,84 @@
+/* run_record.h - what a run directory tells about the run that was made there.
+ *
+ *     DIR/config.yaml     the options (train/run.h)
+ *     DIR/metrics.jsonl   steps, validations, telemetry (train/metrics.h)
+ *     DIR/result.json     how it ended, when 'mousse sweep' made it:
+ *                         {"status": "complete" | "diverged" | "failed", "peak_bytes": N,
+ *                          "wall_seconds": x, "cpu_seconds": x}
+ *
+ * Values that were not finite (null in the file) or are not known are NaN. A last line that a
+ * killed process left damaged is passed over; any other damage is an error with file and line.
+ */
+#ifndef MOUSSE_STUDY_RUN_RECORD_H
+#define MOUSSE_STUDY_RUN_RECORD_H
+
+#include "train/run.h"
+
+typedef struct record_step {
+  uint64_t step, tokens;
+  double loss, lr, grad_norm, seconds;
+} record_step;
+
+typedef struct record_validation {
+  uint64_t step, tokens;
+  double loss;
+} record_validation;
+
+/* One quantity of one matrix, e.g. (100, "h.0.attn.q", "update_rms", 0.21). */
+typedef struct record_telemetry {
+  uint64_t step;
+  char matrix[64], quantity[32];
+  double value;
+} record_telemetry;
+
+typedef enum record_status {
+  RECORD_UNKNOWN, /* there is no result.json */
+  RECORD_COMPLETE,
+  RECORD_DIVERGED,
+  RECORD_FAILED
+} record_status;
+
+typedef struct run_record {
+  char directory[MO_SETTING_PATH]; /* without links, absolute */
+  char name[256];                  /* its last component */
+  train_run options;
+  record_step *steps; /* owned, in the order of the steps */
+  size_t step_count, step_capacity;
+  record_validation *validations; /* owned, likewise */
+  size_t validation_count, validation_capacity;
+  record_telemetry *telemetry; /* owned; empty unless asked for */
+  size_t telemetry_count, telemetry_capacity;
+  double final_loss;   /* of the last validation */
+  double step_seconds; /* the median */
+  bool complete;       /* all steps are taken and the run was not given up */
+  record_status status;
+  double peak_bytes, wall_seconds, cpu_seconds;
+} run_record;
+
+/* What of a run is read. */
+typedef enum record_parts { RECORD_CURVES, RECORD_CURVES_AND_TELEMETRY } record_parts;
+
+/* After a failure there is nothing to release. */
+mousse_status run_record_read(run_record *record, const char *directory, record_parts parts,
+                              mo_error *error);
+void run_record_release(run_record *record);
+
+/* The peak learning rate: as set, or the optimizer's default. */
+double run_record_lr(const run_record *record);
+
+/* The first step, interpolated between validations, at which the validation loss is at most
+ * `target`; NaN when it never is. */
+double run_record_steps_to(const run_record *record, double target);
+
+typedef struct run_records {
+  run_record *list; /* owned */
+  size_t count, capacity;
+} run_records;
+
+/* Adds the run that a directory is, or all below it, at most four folders deep, in the order of
+ * their paths. One that is in the list already is not added again; none at all is an error. */
+mousse_status run_records_find(run_records *records, const char *directory, record_parts parts,
+                               mo_error *error);
+void run_records_release(run_records *records);
+
+#endif
