@@ -1,0 +1,145 @@
+/* cmd_reproduce.c - mousse reproduce: every experiment of the paper, and one report. */
+#include "base/file.h"
+#include "base/parallel.h"
+#include "cli/study_display.h"
+#include "cli/command.h"
+#include "study/report.h"
+#include "study/reproduce.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char default_text[] = "data/austen.txt"; /* where scripts/get-corpus puts it */
+
+typedef struct values {
+  int scale;
+  char out[MO_SETTING_PATH], text[MO_SETTING_PATH], data_dir[MO_SETTING_PATH];
+  int64_t jobs;
+  bool dry_run;
+} values;
+
+static const mo_setting rows[] = {
+    MO_SETTING_CHOICE(values, scale, "laptop", study_scale_names, "how large the models and how many the steps are"),
+    MO_SETTING_TEXT(values, out, "", "directory for runs, report.html and results.json (default: reproduction/SCALE)"),
+    MO_SETTING_TEXT(values, text, "", "text file to train on (default: data/austen.txt where it is, else sentences made up by a few rules)"),
+    MO_SETTING_TEXT(values, data_dir, "", "directory of token shards to train on instead"),
+    MO_SETTING_INTEGER(values, jobs, "0", 0, 1024, "runs at a time; 0: as many as the machine has cores"),
+    MO_SETTING_SWITCH(values, dry_run, "false", "show the runs and their states, and stop"),
+};
+
+static mousse_status choose_figures(const cli_invocation *call, unsigned *figures,
+                                    mo_error *error)
+{
+  *figures = call->argument_count == 0 ? ALL_FIGURES : 0;
+  for (size_t i = 0; i < call->argument_count; i++)
+    MO_TRY(figures_add(figures, call->arguments[i], error));
+  return MOUSSE_OK;
+}
+
+/* "mousse reproduce lr-sweep --scale smoke": for the report. */
+static void write_command(const cli_invocation *call, char *text, size_t capacity)
+{
+  const values *v = call->values;
+  size_t used = (size_t)snprintf(text, capacity, "mousse reproduce");
+  for (size_t i = 0; i < call->argument_count && used < capacity; i++)
+    used += (size_t)snprintf(text + used, capacity - used, " %s", call->arguments[i]);
+  if (used < capacity)
+    snprintf(text + used, capacity - used, " --scale %s", study_scale_names[v->scale]);
+}
+
+static mousse_status write_report(const json_t *results, const char *directory, bool quiet,
+                                  mo_error *error)
+{
+  char path[MO_SETTING_PATH];
+  MO_TRY(mo_path_join(path, sizeof path, directory, "results.json", error));
+  MO_TRY(report_json(results, path, error));
+  MO_TRY(mo_path_join(path, sizeof path, directory, "report.html", error));
+  MO_TRY(report_write(results, path, error));
+  if (!quiet) printf("report: %s\n", path);
+  return MOUSSE_OK;
+}
+
+static mousse_status execute(const cli_invocation *call, const reproduction *what,
+                             mo_error *error)
+{
+  json_t *results = NULL;
+  int stopped = 0;
+  MO_TRY(reproduce(what, &results, &stopped, error));
+  if (stopped != 0) {
+    fprintf(stderr, "\nmousse: stopped, all is saved; the same command continues\n");
+    raise(stopped);
+  }
+  const mousse_status status = write_report(results, what->directory, call->quiet, error);
+  json_decref(results);
+  return status;
+}
+
+static mousse_status show_plan(const reproduction *what, mo_error *error)
+{
+  study_runs runs;
+  mousse_status status = reproduce_plan(what, &runs, error);
+  if (status == MOUSSE_OK) status = study_look(&runs, error);
+  if (status == MOUSSE_OK) study_print_table(&runs);
+  study_release(&runs);
+  return status;
+}
+
+static mousse_status run(const cli_invocation *call, mo_error *error)
+{
+  const values *v = call->values;
+  char program[MO_SETTING_PATH], directory[MO_SETTING_PATH], command[512];
+  study_display display = study_display_start(call->quiet);
+  const char *text = v->text[0] != '\0'                 ? v->text
+                     : access(default_text, R_OK) == 0 ? default_text
+                                                       : NULL;
+  reproduction what = {
+      .scale = study_scale_find(study_scale_names[v->scale]),
+      .directory = directory,
+      .data_dir = v->data_dir[0] != '\0' ? v->data_dir : NULL,
+      .text = text,
+      .command = command,
+      .execution = {.program = program,
+                    .jobs = v->jobs > 0 ? (int)v->jobs : mo_threads_available(),
+                    .stop_diverged = true,
+                    .watch = study_display_watch,
+                    .user = &display},
+  };
+  if (v->out[0] != '\0')
+    memcpy(directory, v->out, sizeof v->out);
+  else
+    snprintf(directory, sizeof directory, "reproduction/%s", what.scale->name);
+  MO_TRY(choose_figures(call, &what.figures, error));
+  MO_TRY(study_program(program, error));
+  write_command(call, command, sizeof command);
+  return v->dry_run ? show_plan(&what, error) : execute(call, &what, error);
+}
+
+static void print_figures(void)
+{
+  printf("\nFigures:\n");
+  for (size_t i = 0; i < FIGURE_COUNT; i++)
+    printf("  %-16s %s\n", figure_rows[i].id, figure_rows[i].title);
+  printf("\nScales:\n");
+  for (size_t i = 0; study_scale_names[i] != NULL; i++)
+    printf("  %-16s %s\n", study_scale_names[i], study_scale_find(study_scale_names[i])->help);
+}
+
+const cli_command command_reproduce = {
+    .name = "reproduce",
+    .summary = "Make the paper's experiments and a report of them",
+    .arguments = "[FIGURE...]",
+    .details =
+        "All figures unless some are named. Every optimizer is tuned alike: the same number of\n"
+        "peak learning rates, the best of them with several seeds. A run that is part of several\n"
+        "figures is made once. Stopped or killed, it goes on where it was when it is started\n"
+        "again; no finished run is repeated.\n\n"
+        "  mousse reproduce --scale smoke -o /tmp/smoke\n"
+        "  mousse reproduce steps-saved sides --text book.txt\n",
+    .settings = MO_SETTINGS(rows),
+    .values_bytes = sizeof(values),
+    .most_arguments = FIGURE_COUNT,
+    .run = run,
+    .more_help = print_figures,
+};
