@@ -41,4 +41,10 @@ if(MOUSSE_TOOLS)
   pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
   pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
   find_package(BZip2 REQUIRED)
+  # Embedded into the program and from there into the pages that `mousse report` writes.
+  find_file(MOUSSE_CHART_JS chart.min.js PATH_SUFFIXES share/javascript/chart.js
+            DOC "Chart.js 3, one file")
+  if(NOT MOUSSE_CHART_JS)
+    message(FATAL_ERROR "chart.min.js not found: install libjs-chart.js, or set MOUSSE_CHART_JS")
+  endif()
 endif()

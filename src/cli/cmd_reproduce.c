@@ -1,8 +1,8 @@
 /* cmd_reproduce.c - mousse reproduce: every experiment of the paper, and one report. */
 #include "base/file.h"
 #include "base/parallel.h"
-#include "cli/study_display.h"
 #include "cli/command.h"
+#include "cli/study_display.h"
 #include "study/report.h"
 #include "study/reproduce.h"
 
@@ -21,11 +21,17 @@ typedef struct values {
 } values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_CHOICE(values, scale, "laptop", study_scale_names, "how large the models and how many the steps are"),
-    MO_SETTING_TEXT(values, out, "", "directory for runs, report.html and results.json (default: reproduction/SCALE)"),
-    MO_SETTING_TEXT(values, text, "", "text file to train on (default: data/austen.txt where it is, else sentences made up by a few rules)"),
+    MO_SETTING_CHOICE(values, scale, "laptop", study_scale_names,
+                      "how large the models and how many the steps are"),
+    MO_SETTING_TEXT(
+        values, out, "",
+        "directory for runs, report.html and results.json (default: reproduction/SCALE)"),
+    MO_SETTING_TEXT(values, text, "",
+                    "text file to train on (default: data/austen.txt where it is, else "
+                    "sentences made up by a few rules)"),
     MO_SETTING_TEXT(values, data_dir, "", "directory of token shards to train on instead"),
-    MO_SETTING_INTEGER(values, jobs, "0", 0, 1024, "runs at a time; 0: as many as the machine has cores"),
+    MO_SETTING_INTEGER(values, jobs, "0", 0, 1024,
+                       "runs at a time; 0: as many as the machine has cores"),
     MO_SETTING_SWITCH(values, dry_run, "false", "show the runs and their states, and stop"),
 };
 
@@ -91,7 +97,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   const values *v = call->values;
   char program[MO_SETTING_PATH], directory[MO_SETTING_PATH], command[512];
   study_display display = study_display_start(call->quiet);
-  const char *text = v->text[0] != '\0'                 ? v->text
+  const char *text = v->text[0] != '\0'                ? v->text
                      : access(default_text, R_OK) == 0 ? default_text
                                                        : NULL;
   reproduction what = {
@@ -131,8 +137,10 @@ const cli_command command_reproduce = {
     .summary = "Make the paper's experiments and a report of them",
     .arguments = "[FIGURE...]",
     .details =
-        "All figures unless some are named. Every optimizer is tuned alike: the same number of\n"
-        "peak learning rates, the best of them with several seeds. A run that is part of several\n"
+        "All figures unless some are named. Every optimizer is tuned alike: the same number "
+        "of\n"
+        "peak learning rates, the best of them with several seeds. A run that is part of "
+        "several\n"
         "figures is made once. Stopped or killed, it goes on where it was when it is started\n"
         "again; no finished run is repeated.\n\n"
         "  mousse reproduce --scale smoke -o /tmp/smoke\n"

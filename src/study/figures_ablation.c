@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Twice the standard error of a difference of means: beyond it, a difference is called clear. */
+/* Twice the standard error of a difference of means: beyond it, a difference is called clear.
+ */
 static double margin(study_spread a, study_spread b)
 {
   return 2 * sqrt(a.deviation * a.deviation / (double)a.count +
@@ -58,19 +59,21 @@ static void compare(const study_evidence *e, const study_cell *c, const char *na
   cell_draw_curve(e, c, to->curves, name);
   add_row(e, c, name, figure, to->table);
   if (c == baseline(e) || to->used >= sizeof to->finding) return;
-  to->used += (size_t)snprintf(to->finding + to->used, sizeof to->finding - to->used,
-                               "%s: %+.4f, %s. ", name, loss.mean - base.mean,
-                               verdict(loss, base));
+  to->used +=
+      (size_t)snprintf(to->finding + to->used, sizeof to->finding - to->used, "%s: %+.4f, %s. ",
+                       name, loss.mean - base.mean, verdict(loss, base));
 }
 
 /* The baseline and every variant of a figure: bars, curves, a table. */
 static void draw_ablation(const study_evidence *e, figure_id id, const char *base_name,
                           json_t *figure)
 {
-  static const char *const columns[] = {"setting",    "best lr", "final loss", "to the default",
-                                        "in words",   "s per step", NULL};
+  static const char *const columns[] = {
+      "setting", "best lr", "final loss", "to the default", "in words", "s per step", NULL};
   comparison to = {.table = results_table(
-                       figure, "Each at the best of the same learning rates; mean and deviation (runs)", columns),
+                       figure,
+                       "Each at the best of the same learning rates; mean and deviation (runs)",
+                       columns),
                    .categories = results_categories("setting")};
   const study_cell *base = baseline(e);
   json_t *bars = results_chart(figure, "Final validation loss", to.categories,
@@ -81,8 +84,7 @@ static void draw_ablation(const study_evidence *e, figure_id id, const char *bas
   compare(e, base, base_name, &to, figure);
   for (size_t i = 0; i < e->protocol->count; i++) {
     const study_cell *c = &e->protocol->cells[i];
-    if (c != base && (c->figures & (1u << id)) != 0)
-      compare(e, c, c->label, &to, figure);
+    if (c != base && (c->figures & (1u << id)) != 0) compare(e, c, c->label, &to, figure);
   }
   results_finding(figure, "Change of the final loss against '%s'. %s", base_name, to.finding);
 }
@@ -113,13 +115,14 @@ static void draw_update_size(const study_evidence *e, const study_cell *c, const
 void figure_grafting(const study_evidence *e, json_t *figure)
 {
   draw_ablation(e, FIGURE_grafting, "graft (default)", figure);
-  json_t *chart = results_chart(figure, "Root mean square of the update, before the learning rate",
-                                results_axis("step", "linear"), results_axis("update RMS", "log"));
+  json_t *chart =
+      results_chart(figure, "Root mean square of the update, before the learning rate",
+                    results_axis("step", "linear"), results_axis("update RMS", "log"));
   draw_update_size(e, baseline(e), "graft (default)", chart);
-  draw_update_size(e,
-                   protocol_find(e->protocol, STUDY_COSINE, e->protocol->scale->ablation_size,
-                                 "no graft"),
-                   "no graft", chart);
+  draw_update_size(
+      e,
+      protocol_find(e->protocol, STUDY_COSINE, e->protocol->scale->ablation_size, "no graft"),
+      "no graft", chart);
 }
 
 void figure_trace_norm(const study_evidence *e, json_t *figure)

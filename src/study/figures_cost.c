@@ -70,15 +70,18 @@ static void compare_shorter(const study_evidence *e, json_t *figure)
 
 void figure_steps_saved(const study_evidence *e, json_t *figure)
 {
-  static const char *const columns[] = {
-      "size",          "Muon's final loss", "Mousse's final loss", "steps of Mousse to Muon's final loss",
-      "steps saved, %", "seconds saved, %",  NULL};
+  static const char *const columns[] = {"size",
+                                        "Muon's final loss",
+                                        "Mousse's final loss",
+                                        "steps of Mousse to Muon's final loss",
+                                        "steps saved, %",
+                                        "seconds saved, %",
+                                        NULL};
   size_t ahead = 0;
   json_t *table = results_table(figure, "At the best learning rate of each", columns);
   for (int size = 0; size < STUDY_SIZES; size++) {
-    json_t *chart =
-        results_chart(figure, size_name(e, size), results_axis("step", "linear"),
-                      results_axis("validation loss", "linear"));
+    json_t *chart = results_chart(figure, size_name(e, size), results_axis("step", "linear"),
+                                  results_axis("validation loss", "linear"));
     cell_draw_curve(e, cosine(e, size, "muon"), chart, "muon");
     cell_draw_curve(e, cosine(e, size, "mousse"), chart, "mousse");
     add_saved_row(e, size, figure, table);
@@ -86,24 +89,25 @@ void figure_steps_saved(const study_evidence *e, json_t *figure)
   }
   compare_shorter(e, figure);
   const int largest = STUDY_SIZES - 1;
-  const double saved =
-      saved_steps(e, cosine(e, largest, "muon"), cosine(e, largest, "mousse"));
+  const double saved = saved_steps(e, cosine(e, largest, "muon"), cosine(e, largest, "mousse"));
   if (isfinite(saved))
     results_finding(figure,
                     "Mousse reaches Muon's final loss before the end at %zu of %d sizes; at %s "
                     "with %.1f%% fewer steps.",
                     ahead, STUDY_SIZES, size_name(e, largest), saved);
   else
-    results_finding(figure,
-                    "Mousse reaches Muon's final loss before the end at %zu of %d sizes, and not "
-                    "at %s.",
-                    ahead, STUDY_SIZES, size_name(e, largest));
+    results_finding(
+        figure,
+        "Mousse reaches Muon's final loss before the end at %zu of %d sizes, and not "
+        "at %s.",
+        ahead, STUDY_SIZES, size_name(e, largest));
 }
 
 void figure_pareto(const study_evidence *e, json_t *figure)
 {
   static const char *const names[] = {"adamw", "muon", "soap", "mousse"};
-  static const char *const columns[] = {"size", "optimizer", "final loss", "seconds", "to Muon's", NULL};
+  static const char *const columns[] = {"size",    "optimizer", "final loss",
+                                        "seconds", "to Muon's", NULL};
   json_t *chart = results_chart(figure, "Loss against the time of the whole run",
                                 results_axis("seconds", "log"),
                                 results_axis("final validation loss", "linear"));
@@ -190,11 +194,13 @@ static void add_measured_memory(const study_evidence *e, json_t *figure)
 void figure_memory(const study_evidence *e, json_t *figure)
 {
   static const char *const presets[] = {"162M", "834M"};
-  static const char *const columns[] = {"model", "optimizer", "GB", "to Muon's", "to SOAP's", NULL};
+  static const char *const columns[] = {"model",     "optimizer", "GB",
+                                        "to Muon's", "to SOAP's", NULL};
   double small = NAN, both = NAN;
-  json_t *table = results_table(
-      figure, "Planned for the paper's models, 4 sequences of 1,024 tokens at a time: weights, gradients, activations, optimizer",
-      columns);
+  json_t *table = results_table(figure,
+                                "Planned for the paper's models, 4 sequences of 1,024 tokens "
+                                "at a time: weights, gradients, activations, optimizer",
+                                columns);
   for (size_t p = 0; p < 2; p++) {
     json_t *axis = results_categories("optimizer");
     for (size_t i = 0; i < FORMS; i++) results_category(axis, forms[i].label);
@@ -217,6 +223,8 @@ void figure_memory(const study_evidence *e, json_t *figure)
     }
   }
   add_measured_memory(e, figure);
-  results_finding(figure, "Of the 834M model Mousse needs %.2f times Muon's memory with both sides, %.2f times with the smaller side only.",
+  results_finding(figure,
+                  "Of the 834M model Mousse needs %.2f times Muon's memory with both sides, "
+                  "%.2f times with the smaller side only.",
                   both, small);
 }

@@ -101,9 +101,10 @@ void figure_preconditioner(const study_evidence *e, json_t *figure)
     results_number(row, ranges[i][1]);
   }
   results_run(figure, r->name);
-  results_finding(figure,
-                  "Condition numbers lie between %.2g and %.2g on the left, %.2g and %.2g on the "
-                  "right; the statistics' sizes span a factor of %.2g.",
-                  ranges[0][0], ranges[0][1], ranges[1][0], ranges[1][1],
-                  fmax(ranges[2][1], ranges[3][1]) / fmin(ranges[2][0], ranges[3][0]));
+  results_finding(
+      figure,
+      "Condition numbers lie between %.2g and %.2g on the left, %.2g and %.2g on the "
+      "right; the statistics' sizes span a factor of %.2g.",
+      ranges[0][0], ranges[0][1], ranges[1][0], ranges[1][1],
+      fmax(ranges[2][1], ranges[3][1]) / fmin(ranges[2][0], ranges[3][0]));
 }

@@ -85,8 +85,8 @@ static void order_text(const study_evidence *e, study_schedule schedule, int siz
                              places[i].label, places[i].loss.mean);
 }
 
-static const char *const loss_columns[] = {"size",       "optimizer", "best lr", "at the grid's edge",
-                                           "final loss", "s per step", NULL};
+static const char *const loss_columns[] = {
+    "size", "optimizer", "best lr", "at the grid's edge", "final loss", "s per step", NULL};
 
 void figure_lr_sweep(const study_evidence *e, json_t *figure)
 {
@@ -124,8 +124,7 @@ void figure_wsd(const study_evidence *e, json_t *figure)
 static double excess(const study_evidence *e, const study_cell *c, size_t rate)
 {
   const uint64_t steps = (uint64_t)c->run.num_iterations;
-  const uint64_t stable =
-      steps - (uint64_t)llround((double)steps * c->run.warmdown_ratio);
+  const uint64_t stable = steps - (uint64_t)llround((double)steps * c->run.warmdown_ratio);
   const uint64_t every = (uint64_t)c->run.val_loss_every;
   return cell_loss_at(e, c, rate, stable - stable % every) - cell_rate_loss(e, c, rate);
 }
@@ -153,6 +152,8 @@ void figure_excessive_loss(const study_evidence *e, json_t *figure)
     all++;
     cell_name_runs(e, c, figure);
   }
-  results_finding(figure, "It is larger at the highest learning rate than at the lowest for %zu of %zu optimizers.",
-                  growing, all);
+  results_finding(
+      figure,
+      "It is larger at the highest learning rate than at the lowest for %zu of %zu optimizers.",
+      growing, all);
 }

@@ -12,14 +12,16 @@
 #include <string.h>
 
 static const char *const articles[] = {"the", "a", "every", "no", "this"};
-static const char *const adjectives[] = {"old",   "young", "quiet", "tall",  "bright", "small",
-                                         "clever", "tired", "green", "heavy", "early",  "strange"};
+static const char *const adjectives[] = {"old",    "young", "quiet",  "tall",
+                                         "bright", "small", "clever", "tired",
+                                         "green",  "heavy", "early",  "strange"};
 static const char *const people[] = {"sailor",  "teacher", "doctor", "farmer", "painter",
                                      "captain", "child",   "queen",  "judge",  "singer"};
-static const char *const verbs[] = {"sees", "finds", "carries", "follows", "remembers", "sells",
-                                    "opens", "draws", "loses",   "repairs"};
-static const char *const things[] = {"ship",   "letter", "lantern", "garden", "bridge", "mirror",
-                                     "basket", "clock",  "window",  "boat",   "road",   "song"};
+static const char *const verbs[] = {"sees",  "finds", "carries", "follows", "remembers",
+                                    "sells", "opens", "draws",   "loses",   "repairs"};
+static const char *const things[] = {"ship",   "letter", "lantern", "garden",
+                                     "bridge", "mirror", "basket",  "clock",
+                                     "window", "boat",   "road",    "song"};
 static const char *const places[] = {"near the harbour", "in the market", "behind the church",
                                      "after the storm",  "at noon",       "without a word"};
 

@@ -12,7 +12,8 @@ static const study_scale scales[] = {
     {
         .name = "smoke",
         .help = "minutes: everything once, nothing learned",
-        .sizes = {{"16x1", 16, 1, 1}, {"24x1", 24, 1, 1}, {"24x2", 24, 2, 1}, {"32x2", 32, 2, 2}},
+        .sizes =
+            {{"16x1", 16, 1, 1}, {"24x1", 24, 1, 1}, {"24x2", 24, 2, 1}, {"32x2", 32, 2, 2}},
         .ablation_size = 1,
         .vocabulary = 300,
         .sequence_length = 32,
@@ -27,7 +28,8 @@ static const study_scale scales[] = {
     {
         .name = "laptop",
         .help = "about two hours on two cores",
-        .sizes = {{"48x2", 48, 2, 3}, {"64x3", 64, 3, 4}, {"96x4", 96, 4, 6}, {"128x4", 128, 4, 8}},
+        .sizes =
+            {{"48x2", 48, 2, 3}, {"64x3", 64, 3, 4}, {"96x4", 96, 4, 6}, {"128x4", 128, 4, 8}},
         .ablation_size = 1,
         .vocabulary = 1024,
         .sequence_length = 128,
@@ -42,7 +44,10 @@ static const study_scale scales[] = {
     {
         .name = "overnight",
         .help = "about twelve hours on two cores",
-        .sizes = {{"64x3", 64, 3, 4}, {"96x4", 96, 4, 6}, {"128x5", 128, 5, 8}, {"192x6", 192, 6, 6}},
+        .sizes = {{"64x3", 64, 3, 4},
+                  {"96x4", 96, 4, 6},
+                  {"128x5", 128, 5, 8},
+                  {"192x6", 192, 6, 6}},
         .ablation_size = 1,
         .vocabulary = 2048,
         .sequence_length = 256,
@@ -83,14 +88,13 @@ typedef struct variant {
 } variant;
 
 static const variant variants[] = {
-#define VARIANT(figure, label, options, percent)                                               \
-  {FIGURE_BIT(figure), label, options, percent},
+#define VARIANT(figure, label, options, percent) {FIGURE_BIT(figure), label, options, percent},
 #include "study/variants.def"
 };
 
 enum {
-  COSINE_FIGURES = FIGURE_BIT(lr_sweep) | FIGURE_BIT(steps_saved) | FIGURE_BIT(pareto) |
-                   FIGURE_BIT(memory),
+  COSINE_FIGURES =
+      FIGURE_BIT(lr_sweep) | FIGURE_BIT(steps_saved) | FIGURE_BIT(pareto) | FIGURE_BIT(memory),
   WSD_FIGURES = FIGURE_BIT(wsd) | FIGURE_BIT(excessive_loss),
   /* what Mousse with a switch turned is compared with */
   BASELINE_FIGURES = FIGURE_BIT(grafting) | FIGURE_BIT(trace_norm) | FIGURE_BIT(tempering) |
@@ -186,10 +190,9 @@ static mousse_status add_contenders(study_protocol *p, study_schedule schedule, 
 {
   for (size_t i = 0; i < CONTENDERS; i++) {
     const bool mousse = strcmp(contenders[i].name, "mousse") == 0;
-    const bool baseline =
-        mousse && schedule == STUDY_COSINE && size == p->scale->ablation_size;
-    const unsigned needed =
-        (schedule == STUDY_WSD ? WSD_FIGURES : COSINE_FIGURES) | (baseline ? BASELINE_FIGURES : 0);
+    const bool baseline = mousse && schedule == STUDY_COSINE && size == p->scale->ablation_size;
+    const unsigned needed = (schedule == STUDY_WSD ? WSD_FIGURES : COSINE_FIGURES) |
+                            (baseline ? BASELINE_FIGURES : 0);
     study_cell *cell = NULL;
     if ((needed & figures) == 0) continue;
     MO_TRY(new_cell(p, &contenders[i], contenders[i].name, schedule, size, 100, data_dir, &cell,

@@ -102,13 +102,14 @@ static void describe(const reproduction *what, json_t *results)
 {
   const study_scale *s = what->scale;
   char text[512];
-  snprintf(text, sizeof text,
-           "Scale '%s': %d steps of %d sequences of %d tokens; every optimizer gets the same "
-           "number of peak learning rates (%d, a factor of 2 apart; Mousse with a switch turned: "
-           "%d) with one seed, and its best one %d seeds in all. Losses are means and standard "
-           "deviations over those, at the end of the schedule.",
-           s->name, s->steps, s->batch_size, s->sequence_length, s->rates, s->variant_rates,
-           s->seeds);
+  snprintf(
+      text, sizeof text,
+      "Scale '%s': %d steps of %d sequences of %d tokens; every optimizer gets the same "
+      "number of peak learning rates (%d, a factor of 2 apart; Mousse with a switch turned: "
+      "%d) with one seed, and its best one %d seeds in all. Losses are means and standard "
+      "deviations over those, at the end of the schedule.",
+      s->name, s->steps, s->batch_size, s->sequence_length, s->rates, s->variant_rates,
+      s->seeds);
   results_note(results, text);
   results_note(results, "Embedding and head are trained with Lion (with AdamW in the runs of "
                         "AdamW), the head's learning rate divided by the root of the width.");
@@ -116,8 +117,9 @@ static void describe(const reproduction *what, json_t *results)
                         "share of the machine's cores.");
   snprintf(text, sizeof text, "Text: %.200s.",
            what->data_dir != NULL ? what->data_dir
-           : what->text != NULL   ? what->text
-                                  : "sentences made up by a few rules; give --text for real ones");
+           : what->text != NULL
+               ? what->text
+               : "sentences made up by a few rules; give --text for real ones");
   results_note(results, text);
 }
 
@@ -158,9 +160,8 @@ mousse_status reproduce_plan(const reproduction *what, study_runs *runs, mo_erro
 {
   study_protocol protocol = {.cells = NULL};
   MO_TRY(open_runs(what, runs, error));
-  mousse_status status =
-      protocol_plan(&protocol, what->scale, what->figures,
-                    what->data_dir != NULL ? what->data_dir : "data", error);
+  mousse_status status = protocol_plan(&protocol, what->scale, what->figures,
+                                       what->data_dir != NULL ? what->data_dir : "data", error);
   if (status == MOUSSE_OK) status = add_grids(&protocol, runs, error);
   protocol_release(&protocol);
   return status;
@@ -175,8 +176,7 @@ mousse_status reproduce(const reproduction *what, json_t **results, int *stopped
   *results = NULL;
   MO_TRY(prepare_data(what, data_dir, error));
   MO_TRY(open_runs(what, &runs, error));
-  mousse_status status =
-      protocol_plan(&protocol, what->scale, what->figures, data_dir, error);
+  mousse_status status = protocol_plan(&protocol, what->scale, what->figures, data_dir, error);
   if (status == MOUSSE_OK) status = make_runs(&protocol, &runs, what, stopped, error);
   if (status == MOUSSE_OK && *stopped == 0)
     status = finish(what, &protocol, &runs, results, error);
