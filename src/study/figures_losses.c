@@ -5,23 +5,17 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Draws a value per learning rate for every optimizer of a schedule and size. */
 typedef double (*rate_value)(const study_evidence *evidence, const study_cell *cell,
                              size_t rate);
-
-static bool is_contender(const study_cell *c)
-{
-  return strcmp(c->label, c->optimizer) == 0;
-}
 
 static void draw_rates(const study_evidence *e, study_schedule schedule, int size,
                        rate_value value, json_t *chart)
 {
   for (size_t i = 0; i < e->protocol->count; i++) {
     const study_cell *c = &e->protocol->cells[i];
-    if (c->schedule != schedule || c->size != size || !is_contender(c)) continue;
+    if (c->schedule != schedule || c->size != size || !c->contender) continue;
     json_t *series = results_series(chart, c->label, "line");
     for (size_t k = 0; k < c->rate_count; k++)
       results_point(series, c->rates[k], value(e, c, k), NAN);
@@ -41,7 +35,7 @@ static void add_loss_rows(const study_evidence *e, study_schedule schedule, int 
     const study_cell *c = &e->protocol->cells[i];
     char text[64];
     bool at_edge = false;
-    if (c->schedule != schedule || c->size != size || !is_contender(c)) continue;
+    if (c->schedule != schedule || c->size != size || !c->contender) continue;
     json_t *row = results_row(table);
     const study_spread loss = cell_loss(e, c);
     results_text(row, e->protocol->scale->sizes[size].name);
@@ -75,7 +69,7 @@ static void order_text(const study_evidence *e, study_schedule schedule, int siz
   for (size_t i = 0; i < e->protocol->count && count < 16; i++) {
     const study_cell *c = &e->protocol->cells[i];
     const study_spread loss = cell_loss(e, c);
-    if (c->schedule == schedule && c->size == size && is_contender(c) && loss.count > 0)
+    if (c->schedule == schedule && c->size == size && c->contender && loss.count > 0)
       places[count++] = (place){c->label, loss};
   }
   qsort(places, count, sizeof *places, by_mean);

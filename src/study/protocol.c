@@ -73,13 +73,18 @@ const study_scale *study_scale_find(const char *name)
 /* The contenders, and the lowest peak learning rate of their grids, which go up by factors of
  * two: found so that the best is inside at the laptop's sizes. */
 typedef struct contender {
-  const char *name;
+  const char *label, *optimizer, *options;
   double lowest;
 } contender;
 
 static const contender contenders[] = {
-    {"adamw", 0.004}, {"muon", 0.02}, {"soap", 0.004}, {"mousse", 0.02}};
-enum { CONTENDERS = sizeof contenders / sizeof *contenders };
+    {"adamw", "adamw", "", 0.004},
+    {"muon", "muon", "", 0.02},
+    {"soap", "soap", "", 0.008},
+    {"mousse", "mousse", "", 0.02},
+    {"mousse, nesterov", "mousse", "opt.nesterov=on", 0.02},
+};
+enum { MOUSSE = 3, CONTENDERS = sizeof contenders / sizeof *contenders };
 
 typedef struct variant {
   unsigned figures;
@@ -143,6 +148,18 @@ static mousse_status set_course(train_run *run, const study_scale *scale, int pe
   return set(run, "shuffle", "true", error);
 }
 
+/* "opt.graft=off opt.eps=1e-3" */
+static mousse_status set_all(train_run *run, const char *options, mo_error *error)
+{
+  char key[64], value[64];
+  int used = 0;
+  while (sscanf(options, " %63[^= ]=%63s%n", key, value, &used) == 2) {
+    MO_TRY(set(run, key, value, error));
+    options += used;
+  }
+  return MOUSSE_OK;
+}
+
 static mousse_status new_cell(study_protocol *p, const contender *who, const char *label,
                               study_schedule schedule, int size, int percent,
                               const char *data_dir, study_cell **made, mo_error *error)
@@ -151,7 +168,7 @@ static mousse_status new_cell(study_protocol *p, const contender *who, const cha
   if (!mo_grow(NULL, &p->cells, &p->capacity, p->count + 1, sizeof *p->cells))
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for %zu cells", p->count + 1);
   study_cell *cell = &p->cells[p->count];
-  *cell = (study_cell){.optimizer = who->name,
+  *cell = (study_cell){.optimizer = who->optimizer,
                        .label = label,
                        .size = size,
                        .schedule = schedule,
@@ -166,38 +183,30 @@ static mousse_status new_cell(study_protocol *p, const contender *who, const cha
   MO_TRY(set_size(&cell->run, p->scale, size, error));
   MO_TRY(set_course(&cell->run, p->scale, percent, error));
   MO_TRY(set(&cell->run, "scheduler_type", course, error));
-  MO_TRY(set(&cell->run, "optimizer", who->name, error));
+  MO_TRY(set(&cell->run, "optimizer", who->optimizer, error));
   MO_TRY(set(&cell->run, "data_dir", data_dir, error));
   p->count++;
   *made = cell;
   return MOUSSE_OK;
 }
 
-/* "opt.graft=off opt.eps=1e-3" */
-static mousse_status set_all(train_run *run, const char *options, mo_error *error)
-{
-  char key[64], value[64];
-  int used = 0;
-  while (sscanf(options, " %63[^= ]=%63s%n", key, value, &used) == 2) {
-    MO_TRY(set(run, key, value, error));
-    options += used;
-  }
-  return MOUSSE_OK;
-}
-
 static mousse_status add_contenders(study_protocol *p, study_schedule schedule, int size,
                                     unsigned figures, const char *data_dir, mo_error *error)
 {
+  const unsigned shown = schedule == STUDY_WSD ? WSD_FIGURES : COSINE_FIGURES;
+  const bool ablations = schedule == STUDY_COSINE && size == p->scale->ablation_size;
   for (size_t i = 0; i < CONTENDERS; i++) {
-    const bool mousse = strcmp(contenders[i].name, "mousse") == 0;
-    const bool baseline = mousse && schedule == STUDY_COSINE && size == p->scale->ablation_size;
-    const unsigned needed = (schedule == STUDY_WSD ? WSD_FIGURES : COSINE_FIGURES) |
-                            (baseline ? BASELINE_FIGURES : 0);
+    const contender *who = &contenders[i];
+    const bool baseline = ablations && i == MOUSSE;
+    const bool ours = ablations && i > MOUSSE; /* not the paper's, and shown with our own */
     study_cell *cell = NULL;
+    const unsigned needed =
+        shown | (baseline ? BASELINE_FIGURES : 0) | (ours ? FIGURE_BIT(beyond) : 0);
     if ((needed & figures) == 0) continue;
-    MO_TRY(new_cell(p, &contenders[i], contenders[i].name, schedule, size, 100, data_dir, &cell,
-                    error));
+    MO_TRY(new_cell(p, who, who->label, schedule, size, 100, data_dir, &cell, error));
+    MO_TRY(set_all(&cell->run, who->options, error));
     cell->figures = needed;
+    cell->contender = true;
     if (baseline) MO_TRY(set_number(&cell->run, "telemetry_every", TELEMETRY_EVERY, error));
   }
   return MOUSSE_OK;
@@ -210,8 +219,8 @@ static mousse_status add_variants(study_protocol *p, unsigned figures, const cha
     const variant *v = &variants[i];
     study_cell *cell = NULL;
     if ((v->figures & figures) == 0) continue;
-    MO_TRY(new_cell(p, &contenders[CONTENDERS - 1], v->label, STUDY_COSINE,
-                    p->scale->ablation_size, v->percent, data_dir, &cell, error));
+    MO_TRY(new_cell(p, &contenders[MOUSSE], v->label, STUDY_COSINE, p->scale->ablation_size,
+                    v->percent, data_dir, &cell, error));
     cell->figures = v->figures;
     cell->rate_count = (size_t)p->scale->variant_rates;
     MO_TRY(set_all(&cell->run, v->options, error));

@@ -37,6 +37,7 @@ typedef struct study_cell {
   char name[96];         /* "cosine,64x3,mousse": the first part of its runs' names */
   const char *optimizer; /* "mousse" */
   const char *label;     /* in charts: the optimizer, or the switch that is turned */
+  bool contender;        /* compared under every schedule and size, not only one switch */
   unsigned figures;      /* bits of enum figure_id that need it */
   int size;
   study_schedule schedule;
