@@ -8,7 +8,7 @@
 #include "study/made_text.h"
 
 #include <stdio.h>
-#include <string.h>
+#include <unistd.h>
 
 enum { MADE_BYTES = 2000000 };
 
@@ -21,7 +21,8 @@ static mousse_status find_text(const reproduction *what, char path[MO_SETTING_PA
     return MOUSSE_OK;
   }
   MO_TRY(mo_path_join(path, MO_SETTING_PATH, what->directory, "text.txt", error));
-  return made_text_write(path, MADE_BYTES, error);
+  /* One that is there is complete, and the tokens are made from it. */
+  return access(path, R_OK) == 0 ? MOUSSE_OK : made_text_write(path, MADE_BYTES, error);
 }
 
 static mousse_status make_data(const reproduction *what, const char *out, mo_error *error)

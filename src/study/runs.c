@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "study/divergence.h"
 #include "study/run_child.h"
+#include "train/estimate.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,6 +55,19 @@ static mousse_status compare_options(const study_run *r, const train_run *other,
   return MOUSSE_OK;
 }
 
+/* All that can be wrong with a run but its data: told before the first is started. */
+static mousse_status check_options(const train_run *run, mo_error *error)
+{
+  static const run_notices nowhere = {NULL, NULL};
+  gpt_config config;
+  train_estimate estimate;
+  MO_TRY(run_check(run, error));
+  MO_TRY(run_model(run, NULL, 0, &config, error));
+  MO_TRY(estimate_open(&estimate, run, &config, &nowhere, error));
+  estimate_close(&estimate);
+  return MOUSSE_OK;
+}
+
 mousse_status study_add(study_runs *runs, const char *name, const train_run *run, size_t *index,
                         mo_error *error)
 {
@@ -73,7 +87,7 @@ mousse_status study_add(study_runs *runs, const char *name, const train_run *run
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: the path is too long", r->directory);
   memcpy(r->run.out, r->directory, strlen(r->directory) + 1);
   course_start(&r->course);
-  MO_TRY(run_check(&r->run, error));
+  MO_TRY(check_options(&r->run, error));
   runs->count = at + 1;
   return MOUSSE_OK;
 }

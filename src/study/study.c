@@ -6,6 +6,7 @@
 #include "train/signals.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <time.h>
 
 static void pause_a_little(void)
@@ -73,6 +74,8 @@ mousse_status study_execute(study_runs *runs, const study_execution *how, int *s
                             mo_error *error)
 {
   run_lock lock;
+  /* Each child has its own threads; BLAS need not start more of them. */
+  setenv("OPENBLAS_NUM_THREADS", "1", 0);
   MO_TRY(mo_make_directories(runs->directory, error));
   MO_TRY(run_lock_take(&lock, runs->directory, error));
   mousse_status status = study_look(runs, error);

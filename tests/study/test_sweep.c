@@ -1,0 +1,148 @@
+/* test_sweep.c - combinations of options, and when a run counts as diverged. */
+#include "scratch.h"
+#include "study/divergence.h"
+#include "study/sweep.h"
+
+#include <math.h>
+#include <string.h>
+
+static void set(sweep_axes *axes, const char *key, const char *values)
+{
+  mo_error error = {{0}};
+  assert_int_equal(sweep_set(axes, key, values, &error), MOUSSE_OK);
+}
+
+static study_runs planned(const sweep_axes *axes, size_t draws)
+{
+  study_runs runs = {.directory = "somewhere"};
+  mo_error error = {{0}};
+  assert_int_equal(sweep_plan(axes, draws, 7, &runs, &error), MOUSSE_OK);
+  return runs;
+}
+
+static void test_grid_is_every_combination_in_order(void **state)
+{
+  (void)state;
+  sweep_axes axes = {.count = 0};
+  set(&axes, "lr", "0.1, 0.2");
+  set(&axes, "data-dir", "a,b"); /* a path: the comma is part of it */
+  set(&axes, "seed", "1,2,3");
+  study_runs runs = planned(&axes, 0);
+  assert_int_equal(runs.count, 6);
+  assert_string_equal(runs.runs[0].name, "lr=0.1,seed=1");
+  assert_string_equal(runs.runs[1].name, "lr=0.1,seed=2");
+  assert_string_equal(runs.runs[5].name, "lr=0.2,seed=3");
+  assert_string_equal(runs.runs[5].run.lr, "0.2");
+  assert_string_equal(runs.runs[5].run.data_dir, "a,b");
+  assert_string_equal(runs.runs[5].directory, "somewhere/lr=0.2,seed=3");
+  assert_int_equal(runs.runs[5].run.seed, 3);
+  study_release(&runs);
+}
+
+static void test_draws_stay_in_their_ranges(void **state)
+{
+  (void)state;
+  sweep_axes axes = {.count = 0};
+  size_t low_half = 0;
+  set(&axes, "data_dir", "d");
+  set(&axes, "lr", "log 0.001 0.1");
+  set(&axes, "clip", "uniform 1 2");
+  study_runs runs = planned(&axes, 400);
+  for (size_t i = 0; i < runs.count; i++) {
+    const double lr = strtod(runs.runs[i].run.lr, NULL), clip = runs.runs[i].run.clip;
+    assert_true(lr >= 0.000999 && lr <= 0.1001);
+    assert_true(clip >= 1 && clip <= 2);
+    low_half += lr < 0.01;
+  }
+  /* Evenly in the logarithm: half of them below the middle; 6 deviations are 0.15. */
+  assert_true(fabs((double)low_half / (double)runs.count - 0.5) < 0.15);
+  study_release(&runs);
+}
+
+static void test_ranges_that_are_none_are_refused(void **state)
+{
+  (void)state;
+  static const char *const bad[] = {"log 0 1", "log 2 1", "uniform 3 3"};
+  for (size_t i = 0; i < 3; i++) {
+    sweep_axes axes = {.count = 0};
+    study_runs runs = {.directory = "somewhere"};
+    mo_error error = {{0}};
+    set(&axes, "data_dir", "d");
+    set(&axes, "lr", bad[i]);
+    assert_int_equal(sweep_plan(&axes, 3, 1, &runs, &error), MOUSSE_OUT_OF_RANGE);
+    assert_non_null(strstr(error.text, bad[i]));
+    study_release(&runs);
+  }
+}
+
+static void write_losses(void **state, const double *losses, size_t count)
+{
+  char text[4096];
+  size_t used = 0;
+  for (size_t i = 0; i < count; i++)
+    used += (size_t)snprintf(text + used, sizeof text - used,
+                             isfinite(losses[i])
+                                 ? "{\"step\": %zu, \"loss\": %g}\n"
+                                 : "{\"step\": %zu, \"loss\": null, \"skipped\": true}\n",
+                             i + 1, losses[i]);
+  scratch_write(state, "metrics.jsonl", text, used);
+}
+
+static bool diverges(void **state, const double *losses, size_t count)
+{
+  study_course course;
+  write_losses(state, losses, count);
+  course_start(&course);
+  return course_follow(&course, *state, 3);
+}
+
+static void test_divergence(void **state)
+{
+  double losses[30];
+  for (size_t i = 0; i < 30; i++) losses[i] = 5 - 0.1 * (double)i;
+  assert_false(diverges(state, losses, 30));
+  for (size_t i = 10; i < 15; i++) losses[i] = 5.9; /* worse, but not by 1 on average */
+  assert_false(diverges(state, losses, 30));
+  for (size_t i = 10; i < 20; i++) losses[i] = 6.5;
+  assert_true(diverges(state, losses, 30)); /* though it recovers later */
+  for (size_t i = 10; i < 20; i++) losses[i] = 4;
+  losses[20] = losses[21] = NAN;
+  assert_false(diverges(state, losses, 30)); /* two steps skipped, three are too many */
+  losses[22] = NAN;
+  assert_true(diverges(state, losses, 30));
+}
+
+/* What is found must not depend on when one looks: here after every byte. */
+static void test_divergence_does_not_depend_on_when_it_is_looked_for(void **state)
+{
+  double losses[14];
+  study_course course;
+  size_t size = 0;
+  char *text = NULL;
+  mo_error error = {{0}};
+  bool diverged = false;
+  for (size_t i = 0; i < 14; i++) losses[i] = i < 2 ? 5 : 7;
+  write_losses(state, losses, 14);
+  const char *path = scratch_path(state, "metrics.jsonl");
+  assert_int_equal(mo_file_read(NULL, path, 1 << 20, &text, &size, &error), MOUSSE_OK);
+  course_start(&course);
+  for (size_t bytes = 0; bytes <= size && !diverged; bytes++) {
+    scratch_write(state, "metrics.jsonl", text, bytes);
+    diverged = course_follow(&course, *state, 3);
+  }
+  assert_true(diverged);
+  assert_int_equal(course.step, 10); /* 2 of 5, 8 of 7: the first window is 6.6 */
+  mo_release(NULL, text, size + 1);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_grid_is_every_combination_in_order),
+      cmocka_unit_test(test_draws_stay_in_their_ranges),
+      cmocka_unit_test(test_ranges_that_are_none_are_refused),
+      scratch_test(test_divergence),
+      scratch_test(test_divergence_does_not_depend_on_when_it_is_looked_for),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+"""mousse sweep: combinations, divergence, and what a kill leaves."""
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "cli"))
+from program import MOUSSE, ProgramTest  # noqa: E402
+
+BASE = """
+preset: nano
+model_dim: 32
+n_layer: 1
+n_head: 2
+sequence_length: 32
+batch_size: 4
+data_dir: data
+num_iterations: 30
+checkpoint_freq: 5
+val_tokens: 1024
+"""
+
+
+class Sweep(ProgramTest):
+    timeout = 300
+
+    def setUp(self):
+        super().setUp()
+        text = b"the cat sat on the mat and the dog ran to the old red house. " * 600
+        self.write("text.txt", text)
+        self.run_mousse("tokenize", "text.txt", "--val-fraction", "0.1", "--out", "data", "--quiet")
+
+    def sweep_file(self, more):
+        return self.write("grid.yaml", (BASE + more).encode()).replace("\\", "/")
+
+    def results(self, directory):
+        """What every run computed: the losses, without the times."""
+        found = {}
+        for path in sorted(glob.glob(self.path(directory) + "/*/metrics.jsonl")):
+            lines = [json.loads(line) for line in open(path)]
+            for line in lines:
+                line.pop("seconds", None)
+            found[os.path.basename(os.path.dirname(path))] = lines
+        return found
+
+    def test_every_combination_is_run_once(self):
+        self.sweep_file("optimizer: [mousse, muon]\nlr: [0.01, 0.02]\nopt: {mu: 0.9}\n")
+        table = self.output("sweep", "grid.yaml", "--seed", "1,2").decode()
+        names = [f"optimizer={o},lr={lr},seed={s}" for o in ("mousse", "muon") for lr in (0.01, 0.02) for s in (1, 2)]
+        self.assertEqual(sorted(self.results("sweeps/grid")), sorted(names))
+        for name in names:
+            self.assertIn(name, table)
+        for path in glob.glob(self.path("sweeps/grid/*/result.json")):
+            result = json.load(open(path))
+            self.assertEqual(result["status"], "complete")
+            self.assertEqual(result["steps"], 30)
+            self.assertGreater(result["peak_bytes"], 1e6)
+
+    def test_a_sweep_that_was_killed_ends_as_if_it_had_not(self):
+        self.sweep_file("optimizer: [mousse, muon, adamw]\nlr: [0.01, 0.02]\n")
+        words = ["sweep", "grid.yaml", "--jobs", "2", "--quiet"]
+        self.run_mousse(*words, "--out", "whole")
+        finished = {}
+        for delay in (0.15, 0.3, 0.5, 0.8):
+            process = subprocess.Popen([MOUSSE, *words, "--out", "killed"], cwd=self.folder,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(delay)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            for path in glob.glob(self.path("killed/*/result.json")):
+                inode = (os.stat(path).st_ino, os.stat(path).st_mtime_ns)
+                self.assertEqual(finished.setdefault(path, inode), inode, "a finished run was repeated")
+        self.run_mousse(*words, "--out", "killed")
+        for path, inode in finished.items():
+            self.assertEqual((os.stat(path).st_ino, os.stat(path).st_mtime_ns), inode)
+        self.assertEqual(self.results("killed"), self.results("whole"))
+
+    def test_a_request_to_stop_saves_and_continues(self):
+        self.sweep_file("lr: [0.01, 0.02]\n")
+        words = ["sweep", "grid.yaml", "--num-iterations", "3000", "--out", "s", "--quiet"]
+        process = subprocess.Popen([MOUSSE, *words], cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        while len(glob.glob(self.path("s/*/metrics.jsonl"))) < 1:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGTERM)
+        self.assertIn("the same command continues", said)
+        self.assertTrue(glob.glob(self.path("s/*/checkpoints/step-*")))
+
+    def test_a_diverged_run_is_given_up(self):
+        self.sweep_file("lr: [0.02, 20]\n")
+        self.run_mousse("sweep", "grid.yaml", "--num-iterations", "200", "--quiet")
+        states = {name: json.load(open(self.path(f"sweeps/grid/lr={name}/result.json"))) for name in ("0.02", "20")}
+        self.assertEqual(states["0.02"]["status"], "complete")
+        self.assertEqual(states["20"]["status"], "diverged")
+
+    def test_a_random_search_is_the_same_each_time(self):
+        self.sweep_file("optimizer: [mousse, muon]\nlr: log 0.001 0.1\n")
+        first = self.output("sweep", "grid.yaml", "--random", "5", "--dry-run")
+        self.assertEqual(first, self.output("sweep", "grid.yaml", "--random", "5", "--dry-run"))
+        other = self.output("sweep", "grid.yaml", "--random", "5", "--random-seed", "2", "--dry-run")
+        self.assertNotEqual(first, other)
+        self.assertEqual(first.count(b"waiting"), 5)
+
+    def test_mistakes_are_told_before_the_first_run(self):
+        self.sweep_file("lr: [0.01, 0.02]\n")
+        self.assertIn("did you mean 'seed'", self.failure(2, "sweep", "grid.yaml", "--seeed", "1,2"))
+        self.assertIn("lr", self.failure(2, "sweep", "grid.yaml", "--lr", "0.01,fast"))
+        self.assertIn("--out", self.failure(2, "sweep", "--lr", "0.01"))
+        self.write("bad.yaml", b"lr: [0.1\n")
+        self.assertIn("bad.yaml: line", self.failure(3, "sweep", "bad.yaml"))
+        self.write("deep.yaml", b"opt: {a: {b: {c: 1}}}\n")
+        self.assertIn("deep.yaml: line 1", self.failure(3, "sweep", "deep.yaml"))
+        self.assertFalse(os.path.exists(self.path("sweeps")))
+
+    def test_other_options_in_the_same_place_are_refused(self):
+        self.sweep_file("lr: [0.01]\n")
+        self.run_mousse("sweep", "grid.yaml", "--quiet")
+        said = self.failure(2, "sweep", "grid.yaml", "--batch-size", "2")
+        self.assertIn("batch_size: 4, not 2", said)
+
+    def test_a_failed_run_does_not_stop_the_others(self):
+        self.sweep_file("seed: [1, 2]\n")
+        self.run_mousse("sweep", "grid.yaml", "--out", "s", "--dry-run")
+        os.makedirs(self.path("s/seed=1"))
+        self.write("s/seed=1/checkpoints", b"in the way")
+        said = self.failure(1, "sweep", "grid.yaml", "--out", "s", "--quiet")
+        self.assertIn("1 of 2 runs failed", said)
+        self.assertTrue(os.path.exists(self.path("s/seed=2/result.json")))
+        os.remove(self.path("s/seed=1/checkpoints"))
+        self.run_mousse("sweep", "grid.yaml", "--out", "s", "--quiet")
+
+
+if __name__ == "__main__":
+    unittest.main()
