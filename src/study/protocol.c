@@ -78,9 +78,9 @@ typedef struct contender {
 } contender;
 
 static const contender contenders[] = {
-    {"adamw", "adamw", "", 0.004},
+    {"adamw", "adamw", "", 0.008},
     {"muon", "muon", "", 0.02},
-    {"soap", "soap", "", 0.008},
+    {"soap", "soap", "", 0.016},
     {"mousse", "mousse", "", 0.02},
     {"mousse, nesterov", "mousse", "opt.nesterov=on", 0.02},
 };
