@@ -182,6 +182,7 @@ static mousse_status new_cell(study_protocol *p, const contender *who, const cha
   MO_TRY(run_defaults(&cell->run, error));
   MO_TRY(set_size(&cell->run, p->scale, size, error));
   MO_TRY(set_course(&cell->run, p->scale, percent, error));
+  MO_TRY(set(&cell->run, "recipe", "paper", error)); /* what differs is said by the cell */
   MO_TRY(set(&cell->run, "scheduler_type", course, error));
   MO_TRY(set(&cell->run, "optimizer", who->optimizer, error));
   MO_TRY(set(&cell->run, "data_dir", data_dir, error));

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char *const run_recipes[] = {"recommended", "paper", NULL}; /* as run_recipe */
 static const char *const run_schedules[] = {"cosine", "wsd", "constant", NULL};
 
 #define RUN_TEXT(member, size, initial, effect, help)                                          \

@@ -33,6 +33,9 @@ typedef struct train_run {
   size_t option_count;
 } train_run;
 
+/* The values of train_run.recipe. */
+typedef enum run_recipe { RUN_RECOMMENDED, RUN_PAPER } run_recipe;
+
 /* Where sentences for the user go that are not errors. */
 typedef struct run_notices {
   void (*say)(void *user, const char *text); /* NULL: nowhere */

@@ -1,4 +1,4 @@
-/* run_yaml.c - a run's options from and to a YAML file; the only file that knows libyaml.
+/* run_yaml.c - a run's options from and to a YAML file.
  *
  * The file is one mapping of keys to single values. A mapping as a value gives keys with a dot:
  * `opt: {graft: off}` is opt.graft. Lists, anchors and a key given twice are refused.
