@@ -60,7 +60,7 @@ static int by_mean(const void *a, const void *b)
   return (x->loss.mean > y->loss.mean) - (x->loss.mean < y->loss.mean);
 }
 
-/* "mousse 4.1021, muon 4.1122, ..." from low to high. */
+/* "mousse 4.1021; muon 4.1122; ..." from low to high. */
 static void order_text(const study_evidence *e, study_schedule schedule, int size, char *text,
                        size_t capacity)
 {
@@ -75,7 +75,7 @@ static void order_text(const study_evidence *e, study_schedule schedule, int siz
   qsort(places, count, sizeof *places, by_mean);
   text[0] = '\0';
   for (size_t i = 0; i < count && used < capacity; i++)
-    used += (size_t)snprintf(text + used, capacity - used, "%s%s %.4f", i > 0 ? ", " : "",
+    used += (size_t)snprintf(text + used, capacity - used, "%s%s %.4f", i > 0 ? "; " : "",
                              places[i].label, places[i].loss.mean);
 }
 
