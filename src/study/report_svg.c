@@ -83,13 +83,25 @@ static void print_axis(FILE *script, const json_t *chart, const char *name)
   }
 }
 
-/* Bars of several series stand beside each other around their place. */
-static void print_bars(FILE *script, size_t number, size_t count, const char *color)
+/* Bars of several series stand beside each other around their place; those of one have the
+ * colours of their categories. */
+static void print_bars(FILE *script, const json_t *results, const json_t *chart, size_t number)
 {
+  const json_t *list = json_object_get(chart, "series");
+  const size_t count = json_array_size(list);
+  const json_t *points = json_object_get(json_array_get(list, number), "points");
   const double width = 0.8 / (double)count;
   const double shift = ((double)number - ((double)count - 1) / 2) * width;
-  fprintf(script, "$data%zu using ($1+%.4f):2:(%.4f) with boxes fs solid lc rgb '%s' title ",
-          number, shift, 0.9 * width, color);
+  for (size_t i = 0; count == 1 && i < json_array_size(points); i++)
+    fprintf(script,
+            "$data0 every ::%zu::%zu using 1:2:(0.6) with boxes fs solid lc rgb '%s' "
+            "notitle, ",
+            i, i, chart_bar_color(results, chart, i));
+  if (count > 1)
+    fprintf(script, "$data%zu using ($1+%.4f):2:(%.4f) with boxes fs solid lc rgb '%s' title ",
+            number, shift, 0.9 * width, chart_style_of(results, chart, number).color);
+  else
+    fprintf(script, "$data0 using 1:2:3 with yerrorbars pt 0 lc rgb '#333333' title ");
 }
 
 static void print_curve(FILE *script, const json_t *series, size_t number, chart_style look)
@@ -131,10 +143,10 @@ static void print_script(FILE *script, const json_t *results, const json_t *char
   for (size_t i = 0; i < count; i++) {
     const chart_style look = chart_style_of(results, chart, i);
     if (bars)
-      print_bars(script, i, count, look.color);
+      print_bars(script, results, chart, i);
     else
       print_curve(script, json_array_get(list, i), i, look);
-    print_quoted(script, text_of(json_array_get(list, i), "name"));
+    print_quoted(script, bars && count == 1 ? "" : text_of(json_array_get(list, i), "name"));
     fputs(i + 1 < count ? ", " : "\n", script);
   }
 }

@@ -111,12 +111,12 @@ const background = {
   },
 };
 
-function datasetOf(series, isBars, single) {
+function datasetOf(series, isBars) {
   const points = series.points.map(([x, y, s]) => ({ x, y, s }));
   const common = { label: series.name, data: points, borderColor: series.color };
   if (isBars)
-    return { ...common, type: "bar", backgroundColor: translucent(series.color, 0.82),
-             borderWidth: 0, borderRadius: 3, maxBarThickness: 46, grouped: !single };
+    return { ...common, type: "bar", backgroundColor: series.colors || series.color,
+             borderWidth: 0, borderRadius: 3, maxBarThickness: 46 };
   const marked = series.style === "points" || points.length <= MARKS_UP_TO;
   return {
     ...common, type: "line", showLine: series.style !== "points", borderWidth: 2,
@@ -208,7 +208,7 @@ function isDrawn(chart) {
   const ratio = chart.currentDevicePixelRatio;
   const pixels = chart.ctx.getImageData(left * ratio, top * ratio, width * ratio, height * ratio).data;
   const first = pixels.slice(0, 3).join();
-  const wanted = chart.data.datasets.map((d) => d.borderColor.toLowerCase());
+  const wanted = chart.data.datasets.flatMap((d) => d.backgroundColor);
   const near = (i, hex) => [1, 3, 5].every((at, k) =>
     Math.abs(parseInt(hex.slice(at, at + 2), 16) - pixels[i + k]) < 60);
   for (let i = 0; i < pixels.length; i += 4)
@@ -230,8 +230,7 @@ function addChart(parent, description, name) {
   const head = element("div", box, undefined, "chart-head");
   element("h3", head, description.title);
   const isBars = Boolean(description.x.categories);
-  const single = description.series.length === 1;
-  const datasets = description.series.map((s) => datasetOf(s, isBars, single));
+  const datasets = description.series.map((s) => datasetOf(s, isBars));
   const area = element("div", box, undefined, "canvas");
   if (!datasets.some((d) => d.data.some((p) => p.y !== null))) {
     element("p", area, "No values: none of the runs reached this.", "empty");
@@ -339,7 +338,7 @@ function markPlace(places) {
 function offerDownload(results) {
   document.getElementById("download").addEventListener("click", () => {
     const plain = JSON.stringify(results, (key, value) =>
-      (key === "color" || key === "dash" ? undefined : value), 1);
+      (["color", "colors", "dash"].includes(key) ? undefined : value), 1);
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([plain], { type: "application/json" }));
     link.download = "results.json";
