@@ -48,13 +48,27 @@ static double *values_of(const run_group *group, mo_error *error)
   return values;
 }
 
-mousse_status curve_validation(json_t *series, const run_group *group, mo_error *error)
+static uint64_t last_step(const run_group *group)
+{
+  uint64_t last = 0;
+  for (size_t r = 0; r < group->count; r++) {
+    const run_record *run = group->runs[r];
+    if (run->step_count > 0 && run->steps[run->step_count - 1].step > last)
+      last = run->steps[run->step_count - 1].step;
+  }
+  return last;
+}
+
+mousse_status curve_validation(json_t *series, const run_group *group, double from,
+                               mo_error *error)
 {
   const run_record *first = group->runs[0];
+  const double begin = from * (double)last_step(group);
   double *values = values_of(group, error);
   if (values == NULL) return MOUSSE_NO_MEMORY;
   for (size_t i = 0; i < first->validation_count; i++) {
     const uint64_t step = first->validations[i].step;
+    if ((double)step < begin) continue;
     for (size_t r = 0; r < group->count; r++) values[r] = validation_at(group->runs[r], step);
     const run_mean mean = run_mean_of(values, group->count);
     results_point(series, (double)step, mean.mean, mean.spread);
@@ -63,21 +77,16 @@ mousse_status curve_validation(json_t *series, const run_group *group, mo_error 
   return MOUSSE_OK;
 }
 
-mousse_status curve_training(json_t *series, const run_group *group, mo_error *error)
+mousse_status curve_training(json_t *series, const run_group *group, double from,
+                             mo_error *error)
 {
-  uint64_t steps = 0;
-  for (size_t r = 0; r < group->count; r++) {
-    const run_record *run = group->runs[r];
-    if (run->step_count > 0 && run->steps[run->step_count - 1].step > steps)
-      steps = run->steps[run->step_count - 1].step;
-  }
-  if (steps == 0) return MOUSSE_OK;
+  const double last = (double)last_step(group), half = last / WINDOWS / 2;
+  const double room = floor((1 - from) * last);
+  const double points = room < MOST_POINTS ? room : MOST_POINTS;
   double *values = values_of(group, error);
   if (values == NULL) return MOUSSE_NO_MEMORY;
-  const size_t points = steps < MOST_POINTS ? (size_t)steps : MOST_POINTS;
-  const double half = (double)steps / WINDOWS / 2;
-  for (size_t i = 1; i <= points; i++) {
-    const double step = rint((double)steps * (double)i / (double)points);
+  for (double i = 1; i <= points; i++) {
+    const double step = rint(last - room + room * i / points);
     for (size_t r = 0; r < group->count; r++)
       values[r] = loss_between(group->runs[r], step - half, step + half);
     const run_mean mean = run_mean_of(values, group->count);

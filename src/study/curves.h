@@ -6,11 +6,14 @@
 #include "study/results.h"
 #include "study/run_groups.h"
 
-/* The validations, at the steps of the group's first run. */
-mousse_status curve_validation(json_t *series, const run_group *group, mo_error *error);
+/* The validations, at the steps of the group's first run. from: the part of the run, 0 to 1,
+ * after which the curve begins. */
+mousse_status curve_validation(json_t *series, const run_group *group, double from,
+                               mo_error *error);
 
 /* The training losses at no more than 300 steps, each the mean over the 2% of the run around
  * it: single batches are noisy. */
-mousse_status curve_training(json_t *series, const run_group *group, mo_error *error);
+mousse_status curve_training(json_t *series, const run_group *group, double from,
+                             mo_error *error);
 
 #endif

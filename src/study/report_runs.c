@@ -153,24 +153,64 @@ static mousse_status add_summary(const maker *m, mo_error *error)
   return tell_summary(m, figure, error);
 }
 
-typedef mousse_status curve_maker(json_t *series, const run_group *group, mo_error *error);
+typedef mousse_status curve_maker(json_t *series, const run_group *group, double from,
+                                  mo_error *error);
 
-static mousse_status add_curves(const maker *m, const char *id, const char *title,
-                                const char *label, curve_maker *curve, mo_error *error)
+/* from: the part of the run before it is not shown. */
+static mousse_status add_curve_chart(const maker *m, json_t *figure, const char *label,
+                                     double from, curve_maker *curve, mo_error *error)
 {
-  json_t *figure = results_figure(m->results, id, title, "");
+  char title[128];
+  snprintf(title, sizeof title, "%s, %s",
+           m->groups.count > FEW_GROUPS ? "Best learning rates" : "All settings",
+           from > 0 ? "second half" : "whole run");
   json_t *chart = results_chart(figure, title, results_axis("step", "linear"),
                                 results_axis(label, "linear"));
   for (size_t i = 0; i < m->groups.count; i++) {
     const run_group *group = &m->groups.list[i];
-    if (!is_shown(m, i)) continue;
-    MO_TRY(curve(results_series(chart, group->label, "line"), group, error));
-    name_runs(figure, group);
+    if (is_shown(m, i))
+      MO_TRY(curve(results_series(chart, group->label, "line"), group, from, error));
   }
-  if (m->groups.count > FEW_GROUPS)
-    results_finding(figure, "Shown are the best learning rates of %zu settings, of %zu in all.",
-                    m->groups.variant_count, m->groups.count);
   return MOUSSE_OK;
+}
+
+/* The first steps fall so far that the differences at the end need a chart of their own. */
+static mousse_status add_curves(const maker *m, const char *id, const char *title,
+                                const char *label, curve_maker *curve, mo_error *error)
+{
+  json_t *figure = results_figure(m->results, id, title, "");
+  MO_TRY(add_curve_chart(m, figure, label, 0, curve, error));
+  MO_TRY(add_curve_chart(m, figure, label, 0.5, curve, error));
+  for (size_t i = 0; i < m->groups.count; i++)
+    if (is_shown(m, i)) name_runs(figure, &m->groups.list[i]);
+  return MOUSSE_OK;
+}
+
+/* The best learning rate of a variant has another on both sides. */
+static bool is_inside(const maker *m, const run_group *best)
+{
+  const run_group *list = m->groups.list, *end = list + m->groups.count;
+  return best > list && best + 1 < end && best[-1].variant == best->variant &&
+         best[1].variant == best->variant;
+}
+
+static void tell_sweep(const maker *m, json_t *figure)
+{
+  char text[1024] = "", *at = text;
+  size_t edges = 0;
+  for (size_t v = 0; v < m->groups.variant_count; v++) {
+    const run_group *best = best_of(m, v);
+    const size_t left = sizeof text - (size_t)(at - text);
+    if (best == NULL || left < RUN_LABEL + 32) continue;
+    edges += !is_inside(m, best);
+    at += snprintf(at, left, "%s%s %g%s", at > text ? ", " : "", m->groups.variants[v].label,
+                   best->lr, is_inside(m, best) ? "" : "*");
+  }
+  if (at > text)
+    results_finding(figure, "Best learning rates: %s.%s", text,
+                    edges > 0 ? " * At the edge of those tried: there may be a better one "
+                                "beyond."
+                              : "");
 }
 
 static void add_sweep(const maker *m)
@@ -191,6 +231,7 @@ static void add_sweep(const maker *m)
       name_runs(figure, group);
     }
   }
+  tell_sweep(m, figure);
 }
 
 /* Bars of one quantity at the best learning rates; nothing when it is not known of any. */

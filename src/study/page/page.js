@@ -39,6 +39,17 @@ function shown(value) {
     : String(Number(value.toPrecision(5)));
 }
 
+/* How the numbers of a column are written: short ones as they are, others with as many decimals
+ * as give the largest five digits, four at most. */
+function writerOf(rows, column) {
+  const values = rows.map((row) => row[column]).filter((value) => typeof value === "number");
+  const largest = Math.max(...values.map(Math.abs));
+  const isShort = (value) => Number(value.toPrecision(3)) === value || Number.isInteger(value);
+  if (values.every(isShort) || largest < 1e-3 || largest >= 1e9) return shown;
+  const decimals = Math.min(4, Math.max(0, 4 - Math.floor(Math.log10(largest))));
+  return (value) => (typeof value === "number" ? value.toFixed(decimals) : shown(value));
+}
+
 /* Spreads, under the curves as bands or on them as error bars. A point's spread is in `s`. */
 const spreads = {
   id: "spreads",
@@ -119,7 +130,7 @@ function datasetOf(series, isBars) {
              borderWidth: 0, borderRadius: 3, maxBarThickness: 46 };
   const marked = series.style === "points" || points.length <= MARKS_UP_TO;
   return {
-    ...common, type: "line", showLine: series.style !== "points", borderWidth: 2,
+    ...common, type: "line", showLine: series.style !== "points", borderWidth: 2, clip: 8,
     borderDash: DASHES[series.dash] || [], backgroundColor: series.color, tension: 0,
     pointRadius: marked ? 3.5 : 0, pointHoverRadius: 5, pointHitRadius: 8,
     pointStyle: ["circle", "rectRot", "triangle", "rect"][series.dash], spanGaps: false,
@@ -156,7 +167,7 @@ function fitRange(scale, values) {
     const room = high > low ? Math.pow(high / low, 0.05) : 2;
     if (low > 0) Object.assign(scale, { min: low / room, max: high * room });
   } else {
-    scale.grace = "4%";
+    Object.assign(scale, { grace: "4%", suggestedMin: low, suggestedMax: high });
   }
 }
 
@@ -269,6 +280,7 @@ function addTable(parent, description, colors) {
   const table = element("table", element("div", box, undefined, "scroll"));
   const head = element("tr", element("thead", table)), body = element("tbody", table);
   const isNumber = (c) => description.rows.every((row) => typeof row[c] !== "string");
+  const writers = description.columns.map((name, c) => writerOf(description.rows, c));
   const rows = description.rows.map((cells) => ({ cells, element: element("tr", body) }));
   description.columns.forEach((name, c) => {
     const header = element("th", head, undefined, isNumber(c) ? "number" : "");
@@ -279,9 +291,11 @@ function addTable(parent, description, colors) {
   });
   rows.forEach((row) => row.cells.forEach((value, c) => {
     const cell = element("td", row.element, undefined, isNumber(c) ? "number" : "");
-    if (c === 0 && colors.has(value))
+    if (c === 0 && colors.has(value)) {
       element("i", cell, undefined, "mark").style.background = colors.get(value);
-    cell.append(shown(value));
+      cell.classList.toggle("name", value.length < 32);
+    }
+    cell.append(writers[c](value));
   }));
 }
 
