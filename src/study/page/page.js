@@ -126,8 +126,8 @@ function datasetOf(series, isBars) {
   const points = series.points.map(([x, y, s]) => ({ x, y, s }));
   const common = { label: series.name, data: points, borderColor: series.color };
   if (isBars)
-    return { ...common, type: "bar", backgroundColor: series.colors || series.color,
-             borderWidth: 0, borderRadius: 3, maxBarThickness: 46 };
+    return { ...common, type: "bar", borderWidth: 0, borderRadius: 3, maxBarThickness: 46,
+             backgroundColor: series.colors ? points.map((p) => series.colors[p.x]) : series.color };
   const marked = series.style === "points" || points.length <= MARKS_UP_TO;
   return {
     ...common, type: "line", showLine: series.style !== "points", borderWidth: 2, clip: 8,
