@@ -213,17 +213,20 @@ function legendLabels(chart) {
   return labels;
 }
 
-/* Whether anything but the background was drawn inside the axes. */
+function isNear(pixels, at, [red, green, blue]) {
+  return Math.abs(pixels[at] - red) < 60 && Math.abs(pixels[at + 1] - green) < 60 &&
+    Math.abs(pixels[at + 2] - blue) < 60;
+}
+
+/* Whether the colour of a series is somewhere inside the axes. */
 function isDrawn(chart) {
   const { left, top, width, height } = chart.chartArea;
   const ratio = chart.currentDevicePixelRatio;
   const pixels = chart.ctx.getImageData(left * ratio, top * ratio, width * ratio, height * ratio).data;
-  const first = pixels.slice(0, 3).join();
-  const wanted = chart.data.datasets.flatMap((d) => d.backgroundColor);
-  const near = (i, hex) => [1, 3, 5].every((at, k) =>
-    Math.abs(parseInt(hex.slice(at, at + 2), 16) - pixels[i + k]) < 60);
-  for (let i = 0; i < pixels.length; i += 4)
-    if (pixels.slice(i, i + 3).join() !== first && wanted.some((hex) => near(i, hex))) return true;
+  const colors = [...new Set(chart.data.datasets.flatMap((d) => d.backgroundColor))]
+    .map((hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+  for (let at = 0; at < pixels.length; at += 4)
+    if (colors.some((wanted) => isNear(pixels, at, wanted))) return true;
   return false;
 }
 
