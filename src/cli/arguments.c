@@ -38,7 +38,8 @@ static mousse_status take_option(const cli_command *command, char *const *words,
                                  mo_error *error)
 {
   char name[64];
-  const char *text = words[0] + 2, *equals = strchr(text, '=');
+  const char *text = strcmp(words[0], "-o") == 0 ? "out" : words[0] + 2;
+  const char *equals = strchr(text, '=');
   const size_t length = equals != NULL ? (size_t)(equals - text) : strlen(text);
   if (length == 0 || length >= sizeof name)
     return mo_fail(error, MOUSSE_UNKNOWN_NAME, "there is no option '%.80s'", words[0]);
@@ -107,7 +108,7 @@ static mousse_status apply(const cli_command *command, size_t count, char *const
       only_positional = true;
     else if (strcmp(words[i], "-h") == 0)
       common->help = true;
-    else if (strncmp(words[i], "--", 2) == 0)
+    else if (strncmp(words[i], "--", 2) == 0 || strcmp(words[i], "-o") == 0)
       MO_TRY(take_option(command, words + i, count - i, values, common, &used, error));
     else
       return mo_fail(error, MOUSSE_UNKNOWN_NAME,

@@ -1,6 +1,7 @@
 /* arguments.h - a command line into a struct, checked against the command's table.
  *
  *     --name value   --name=value   --switch   --no-switch   --switch=false   -- rest
+ *     -h for --help, -o for --out
  *
  * Options and positional arguments may be mixed; after "--" all are positional.
  */

@@ -115,3 +115,12 @@ chart_style chart_style_of(const json_t *results, const json_t *chart, size_t in
   return (chart_style){others[(own + rank) % OTHER_COUNT],
                        (int)(rank / OTHER_COUNT % CHART_DASHES)};
 }
+
+const char *chart_bar_color(const json_t *results, const json_t *chart, size_t category)
+{
+  const json_t *names = json_object_get(json_object_get(chart, "x"), "categories");
+  const char *name = json_string_value(json_array_get(names, category));
+  const int optimizer = name != NULL ? optimizer_of(name) : NO_OPTIMIZER;
+  return optimizer != NO_OPTIMIZER ? optimizers[optimizer].color
+                                   : chart_style_of(results, chart, 0).color;
+}

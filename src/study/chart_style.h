@@ -16,4 +16,8 @@ enum { CHART_DASHES = 4 };
 /* Of the series with this index in a chart of a document that was checked. */
 chart_style chart_style_of(const json_t *results, const json_t *chart, size_t index);
 
+/* Of one bar of a chart's only series: that of the optimizer which the category names, or that
+ * of the series. */
+const char *chart_bar_color(const json_t *results, const json_t *chart, size_t category);
+
 #endif

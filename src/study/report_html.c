@@ -12,18 +12,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The look of every series, for the script: members "color" and "dash". */
-static void add_looks(json_t *copy)
+/* Of a chart with one series of bars: the colour of each, in "colors". */
+static void add_bar_colors(const json_t *copy, const json_t *chart)
 {
-  json_t *figure = NULL, *chart = NULL, *series = NULL;
-  size_t f = 0, c = 0, s = 0;
-  json_array_foreach(json_object_get(copy, "figures"), f, figure)
-      json_array_foreach(json_object_get(figure, "charts"), c, chart)
-          json_array_foreach(json_object_get(chart, "series"), s, series)
-  {
-    const chart_style look = chart_style_of(copy, chart, s);
-    json_object_set_new(series, "color", json_string(look.color));
-    json_object_set_new(series, "dash", json_integer(look.dash));
+  const json_t *categories = json_object_get(json_object_get(chart, "x"), "categories");
+  json_t *list = json_object_get(chart, "series"), *colors = NULL;
+  if (categories == NULL || json_array_size(list) != 1) return;
+  colors = json_array();
+  for (size_t i = 0; i < json_array_size(categories); i++)
+    json_array_append_new(colors, json_string(chart_bar_color(copy, chart, i)));
+  json_object_set_new(json_array_get(list, 0), "colors", colors);
+}
+
+/* The look of every series of a chart, for the script: members "color" and "dash". */
+static void add_looks_to(const json_t *copy, const json_t *chart)
+{
+  json_t *list = json_object_get(chart, "series");
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const chart_style look = chart_style_of(copy, chart, i);
+    json_object_set_new(json_array_get(list, i), "color", json_string(look.color));
+    json_object_set_new(json_array_get(list, i), "dash", json_integer(look.dash));
+  }
+  add_bar_colors(copy, chart);
+}
+
+static void add_looks(const json_t *copy)
+{
+  const json_t *figures = json_object_get(copy, "figures");
+  for (size_t f = 0; f < json_array_size(figures); f++) {
+    const json_t *charts = json_object_get(json_array_get(figures, f), "charts");
+    for (size_t c = 0; c < json_array_size(charts); c++)
+      add_looks_to(copy, json_array_get(charts, c));
   }
 }
 

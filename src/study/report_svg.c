@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,10 @@
 #include <unistd.h>
 
 extern char **environ;
+
+/* From how many points on a log axis is not labelled at each, spreads are bands, and points
+ * have no marks. */
+enum { MOST_LABELS = 12, FEW_BARS = 20, FEW_POINTS = 40 };
 
 /* Text in gnuplot's single quotes, where only the quote itself means something. */
 static void print_quoted(FILE *script, const char *text)
@@ -68,6 +73,11 @@ static void print_data(FILE *script, const json_t *series, size_t number)
   fputs("END\n", script);
 }
 
+static bool is_log(const json_t *chart, const char *axis)
+{
+  return strcmp(text_of(json_object_get(chart, axis), "scale"), "log") == 0;
+}
+
 static void print_axis(FILE *script, const json_t *chart, const char *name)
 {
   const json_t *axis = json_object_get(chart, name);
@@ -75,7 +85,7 @@ static void print_axis(FILE *script, const json_t *chart, const char *name)
   fprintf(script, "set %slabel ", name);
   print_quoted(script, text_of(axis, "label"));
   fputc('\n', script);
-  if (strcmp(text_of(axis, "scale"), "log") == 0) fprintf(script, "set logscale %s\n", name);
+  if (is_log(chart, name)) fprintf(script, "set logscale %s\n", name);
   for (size_t i = 0; i < json_array_size(categories); i++) {
     fprintf(script, "set xtics %s(", i == 0 ? "" : "add ");
     print_quoted(script, json_string_value(json_array_get(categories, i)));
@@ -83,32 +93,87 @@ static void print_axis(FILE *script, const json_t *chart, const char *name)
   }
 }
 
-/* Bars of several series stand beside each other around their place. */
-static void print_bars(FILE *script, size_t number, size_t count, const char *color)
+/* gnuplot would widen a log axis to whole powers of ten, and label only these. */
+static void print_log_range(FILE *script, const json_t *list)
 {
+  double low = INFINITY, high = 0;
+  for (size_t s = 0; s < json_array_size(list); s++) {
+    const json_t *points = json_object_get(json_array_get(list, s), "points");
+    for (size_t i = 0; i < json_array_size(points); i++) {
+      const double x = json_number_value(json_array_get(json_array_get(points, i), 0));
+      if (!(x > 0)) continue;
+      low = fmin(low, x);
+      high = fmax(high, x);
+      if (json_array_size(points) <= MOST_LABELS)
+        fprintf(script, "set xtics add ('%g' %.9g)\n", x, x);
+    }
+  }
+  if (high > 0) fprintf(script, "set xrange [%.9g:%.9g]\n", low / 1.15, high * 1.15);
+}
+
+/* Error bars as arrows with flat heads: gnuplot's own have a white blot for the point. */
+static void print_errors(FILE *script, size_t number, double shift, const char *color)
+{
+  fprintf(script,
+          "$data%zu using ($1+%.4f):($2-$3):(0):(2*$3) with vectors heads size screen 0.004,90 "
+          "lc rgb '%s' notitle, ",
+          number, shift, color);
+}
+
+/* The bars of a chart's only series have the colours of their categories. */
+static void print_single_bars(FILE *script, const json_t *results, const json_t *chart)
+{
+  const json_t *series = json_array_get(json_object_get(chart, "series"), 0);
+  const json_t *points = json_object_get(series, "points");
+  for (size_t i = 0; i < json_array_size(points); i++) {
+    const double x = json_number_value(json_array_get(json_array_get(points, i), 0));
+    fprintf(script,
+            "$data0 every ::%zu::%zu using 1:2:(0.6) with boxes fs solid lc rgb '%s' "
+            "notitle, ",
+            i, i, chart_bar_color(results, chart, x >= 0 && x < 1e6 ? (size_t)x : 0));
+  }
+  if (has_spread(series)) print_errors(script, 0, 0, "#333333");
+  fputs("NaN title ", script);
+}
+
+/* Bars of several series stand beside each other around their place. */
+static void print_bars(FILE *script, const json_t *results, const json_t *chart, size_t number)
+{
+  const json_t *list = json_object_get(chart, "series");
+  const size_t count = json_array_size(list);
   const double width = 0.8 / (double)count;
   const double shift = ((double)number - ((double)count - 1) / 2) * width;
+  const char *color = chart_style_of(results, chart, number).color;
+  const char *name = text_of(json_array_get(list, number), "name");
+  if (count == 1) {
+    print_single_bars(script, results, chart);
+    print_quoted(script, "");
+    return;
+  }
   fprintf(script, "$data%zu using ($1+%.4f):2:(%.4f) with boxes fs solid lc rgb '%s' title ",
           number, shift, 0.9 * width, color);
+  print_quoted(script, name);
+  if (!has_spread(json_array_get(list, number))) return;
+  fputs(", ", script);
+  print_errors(script, number, shift, "#333333");
+  fputs("NaN notitle", script);
 }
 
 static void print_curve(FILE *script, const json_t *series, size_t number, chart_style look)
 {
   const size_t count = json_array_size(json_object_get(series, "points"));
   const bool points = strcmp(text_of(series, "style"), "points") == 0;
-  if (has_spread(series))
+  const char *with = points ? "points" : count > FEW_POINTS ? "lines" : "linespoints";
+  if (has_spread(series) && count > FEW_BARS)
     fprintf(script,
-            count > 20 ? "$data%zu using 1:($2-$3):($2+$3) with filledcurves lc rgb "
-                         "'%s' fs transparent solid 0.15 notitle, "
-                       : "$data%zu using 1:2:3 with yerrorbars pt 0 lc rgb '%s' "
-                         "notitle, ",
+            "$data%zu using 1:($2-$3):($2+$3) with filledcurves lc rgb '%s' fs transparent "
+            "solid 0.15 notitle, ",
             number, look.color);
+  else if (has_spread(series))
+    print_errors(script, number, 0, look.color);
   fprintf(script, "$data%zu using 1:2 with %s pt 7 ps 0.5 lw 2 dt %d lc rgb '%s' title ",
-          number,
-          points       ? "points"
-          : count > 40 ? "lines"
-                       : "linespoints",
-          look.dash + 1, look.color);
+          number, with, look.dash + 1, look.color);
+  print_quoted(script, text_of(series, "name"));
 }
 
 static void print_script(FILE *script, const json_t *results, const json_t *chart)
@@ -118,23 +183,25 @@ static void print_script(FILE *script, const json_t *results, const json_t *char
   const bool bars = json_object_get(json_object_get(chart, "x"), "categories") != NULL;
   fputs("set terminal svg noenhanced size 720,440 font 'sans,13' background '#ffffff'\n"
         "set encoding utf8\nset grid lc rgb '#d8d8d8'\nset border 3 lc rgb '#555555'\n"
-        "set tics nomirror\nset offsets graph 0.02, graph 0.02, graph 0.03, graph 0.03\n"
+        "set tics nomirror\nset autoscale xfix\n"
         "set title ",
         script);
   print_quoted(script, text_of(chart, "title"));
-  fputs("\nset key outside bottom center horizontal noenhanced\n", script);
+  fputs("\nset key tmargin center horizontal noenhanced\n", script);
   print_axis(script, chart, "x");
   print_axis(script, chart, "y");
-  if (bars) fputs("set yrange [0:*]\nunset offsets\nset xrange [-0.6:*]\n", script);
+  if (bars)
+    fprintf(script, "set yrange [0:*]\nset xrange [-0.6:%zu-0.4]\n",
+            json_array_size(json_object_get(json_object_get(chart, "x"), "categories")));
+  else if (is_log(chart, "x"))
+    print_log_range(script, list);
   for (size_t i = 0; i < count; i++) print_data(script, json_array_get(list, i), i);
   fputs("plot ", script);
   for (size_t i = 0; i < count; i++) {
-    const chart_style look = chart_style_of(results, chart, i);
     if (bars)
-      print_bars(script, i, count, look.color);
+      print_bars(script, results, chart, i);
     else
-      print_curve(script, json_array_get(list, i), i, look);
-    print_quoted(script, text_of(json_array_get(list, i), "name"));
+      print_curve(script, json_array_get(list, i), i, chart_style_of(results, chart, i));
     fputs(i + 1 < count ? ", " : "\n", script);
   }
 }

@@ -111,3 +111,10 @@ const char *form_number(double value, char text[FORM_NUMBER])
     snprintf(text, FORM_NUMBER, "%.5g", value);
   return text;
 }
+
+const char *form_decimals(double value, int decimals, char text[FORM_NUMBER])
+{
+  if (decimals == FORM_FREE) return form_number(value, text);
+  snprintf(text, FORM_NUMBER, "%.*f", decimals, value);
+  return text;
+}

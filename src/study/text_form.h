@@ -28,6 +28,10 @@ size_t form_length(const char *text); /* in characters */
 enum { FORM_NUMBER = 32 };
 const char *form_number(double value, char text[FORM_NUMBER]);
 
+/* With a fixed number of decimals; FORM_FREE: as form_number. */
+enum { FORM_FREE = -1 };
+const char *form_decimals(double value, int decimals, char text[FORM_NUMBER]);
+
 /* text_plot.c: a chart of a document that was checked, in characters. */
 void text_plot(text_form *form, const json_t *chart);
 

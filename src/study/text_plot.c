@@ -15,7 +15,8 @@
 
 enum { HEIGHT = 15, MOST_WIDTH = 110, LEAST_WIDTH = 24, LABEL = 10, LONGEST_NAME = 40 };
 
-static const char *const marks[] = {"●", "○", "◆", "◇", "▲", "△", "■", "□", "+", "x"};
+static const char *const marks[] = {"●", "○", "◆", "◇", "▲", "△", "■", "□", "+",
+                                    "x", "a", "b", "c", "d", "e", "f", "g", "h"};
 enum { MARK_COUNT = sizeof marks / sizeof *marks };
 
 /* One direction of the plot: values from low to high, or their logarithms. */

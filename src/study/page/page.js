@@ -39,6 +39,17 @@ function shown(value) {
     : String(Number(value.toPrecision(5)));
 }
 
+/* How the numbers of a column are written: short ones as they are, others with as many decimals
+ * as give the largest five digits, four at most. */
+function writerOf(rows, column) {
+  const values = rows.map((row) => row[column]).filter((value) => typeof value === "number");
+  const largest = Math.max(...values.map(Math.abs));
+  const isShort = (value) => Number(value.toPrecision(3)) === value || Number.isInteger(value);
+  if (values.every(isShort) || largest < 1e-3 || largest >= 1e9) return shown;
+  const decimals = Math.min(4, Math.max(0, 4 - Math.floor(Math.log10(largest))));
+  return (value) => (typeof value === "number" ? value.toFixed(decimals) : shown(value));
+}
+
 /* Spreads, under the curves as bands or on them as error bars. A point's spread is in `s`. */
 const spreads = {
   id: "spreads",
@@ -111,15 +122,15 @@ const background = {
   },
 };
 
-function datasetOf(series, isBars, single) {
+function datasetOf(series, isBars) {
   const points = series.points.map(([x, y, s]) => ({ x, y, s }));
   const common = { label: series.name, data: points, borderColor: series.color };
   if (isBars)
-    return { ...common, type: "bar", backgroundColor: translucent(series.color, 0.82),
-             borderWidth: 0, borderRadius: 3, maxBarThickness: 46, grouped: !single };
+    return { ...common, type: "bar", borderWidth: 0, borderRadius: 3, maxBarThickness: 46,
+             backgroundColor: series.colors ? points.map((p) => series.colors[p.x]) : series.color };
   const marked = series.style === "points" || points.length <= MARKS_UP_TO;
   return {
-    ...common, type: "line", showLine: series.style !== "points", borderWidth: 2,
+    ...common, type: "line", showLine: series.style !== "points", borderWidth: 2, clip: 8,
     borderDash: DASHES[series.dash] || [], backgroundColor: series.color, tension: 0,
     pointRadius: marked ? 3.5 : 0, pointHoverRadius: 5, pointHitRadius: 8,
     pointStyle: ["circle", "rectRot", "triangle", "rect"][series.dash], spanGaps: false,
@@ -156,7 +167,7 @@ function fitRange(scale, values) {
     const room = high > low ? Math.pow(high / low, 0.05) : 2;
     if (low > 0) Object.assign(scale, { min: low / room, max: high * room });
   } else {
-    scale.grace = "4%";
+    Object.assign(scale, { grace: "4%", suggestedMin: low, suggestedMax: high });
   }
 }
 
@@ -202,17 +213,20 @@ function legendLabels(chart) {
   return labels;
 }
 
-/* Whether anything but the background was drawn inside the axes. */
+function isNear(pixels, at, [red, green, blue]) {
+  return Math.abs(pixels[at] - red) < 60 && Math.abs(pixels[at + 1] - green) < 60 &&
+    Math.abs(pixels[at + 2] - blue) < 60;
+}
+
+/* Whether the colour of a series is somewhere inside the axes. */
 function isDrawn(chart) {
   const { left, top, width, height } = chart.chartArea;
   const ratio = chart.currentDevicePixelRatio;
   const pixels = chart.ctx.getImageData(left * ratio, top * ratio, width * ratio, height * ratio).data;
-  const first = pixels.slice(0, 3).join();
-  const wanted = chart.data.datasets.map((d) => d.borderColor.toLowerCase());
-  const near = (i, hex) => [1, 3, 5].every((at, k) =>
-    Math.abs(parseInt(hex.slice(at, at + 2), 16) - pixels[i + k]) < 60);
-  for (let i = 0; i < pixels.length; i += 4)
-    if (pixels.slice(i, i + 3).join() !== first && wanted.some((hex) => near(i, hex))) return true;
+  const colors = [...new Set(chart.data.datasets.flatMap((d) => d.backgroundColor))]
+    .map((hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+  for (let at = 0; at < pixels.length; at += 4)
+    if (colors.some((wanted) => isNear(pixels, at, wanted))) return true;
   return false;
 }
 
@@ -230,8 +244,7 @@ function addChart(parent, description, name) {
   const head = element("div", box, undefined, "chart-head");
   element("h3", head, description.title);
   const isBars = Boolean(description.x.categories);
-  const single = description.series.length === 1;
-  const datasets = description.series.map((s) => datasetOf(s, isBars, single));
+  const datasets = description.series.map((s) => datasetOf(s, isBars));
   const area = element("div", box, undefined, "canvas");
   if (!datasets.some((d) => d.data.some((p) => p.y !== null))) {
     element("p", area, "No values: none of the runs reached this.", "empty");
@@ -270,6 +283,7 @@ function addTable(parent, description, colors) {
   const table = element("table", element("div", box, undefined, "scroll"));
   const head = element("tr", element("thead", table)), body = element("tbody", table);
   const isNumber = (c) => description.rows.every((row) => typeof row[c] !== "string");
+  const writers = description.columns.map((name, c) => writerOf(description.rows, c));
   const rows = description.rows.map((cells) => ({ cells, element: element("tr", body) }));
   description.columns.forEach((name, c) => {
     const header = element("th", head, undefined, isNumber(c) ? "number" : "");
@@ -280,9 +294,11 @@ function addTable(parent, description, colors) {
   });
   rows.forEach((row) => row.cells.forEach((value, c) => {
     const cell = element("td", row.element, undefined, isNumber(c) ? "number" : "");
-    if (c === 0 && colors.has(value))
+    if (c === 0 && colors.has(value)) {
       element("i", cell, undefined, "mark").style.background = colors.get(value);
-    cell.append(shown(value));
+      cell.classList.toggle("name", value.length < 32);
+    }
+    cell.append(writers[c](value));
   }));
 }
 
@@ -339,7 +355,7 @@ function markPlace(places) {
 function offerDownload(results) {
   document.getElementById("download").addEventListener("click", () => {
     const plain = JSON.stringify(results, (key, value) =>
-      (key === "color" || key === "dash" ? undefined : value), 1);
+      (["color", "colors", "dash"].includes(key) ? undefined : value), 1);
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([plain], { type: "application/json" }));
     link.download = "results.json";

@@ -1,0 +1,150 @@
+/* cmd_report.c - mousse report: what training runs show, as a page, pictures, text or JSON. */
+#include "base/file.h"
+#include "cli/command.h"
+#include "study/report.h"
+#include "study/report_runs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { USUAL_WIDTH = 80, LONGEST_COMMAND = 1024 };
+
+typedef struct values {
+  char out[MO_SETTING_PATH], svg[MO_SETTING_PATH], json[MO_SETTING_PATH];
+  bool text;
+  double target_loss;
+} values;
+
+static const mo_setting rows[] = {
+    MO_SETTING_TEXT(
+        values, out, "",
+        "or -o: the page to write; by default report.html in the first DIR, unless --text"),
+    MO_SETTING_TEXT(values, svg, "", "write every chart as a picture into this directory"),
+    MO_SETTING_TEXT(values, json, "", "write the results as JSON into this file"),
+    MO_SETTING_SWITCH(values, text, "false", "print tables and charts to the terminal"),
+    MO_SETTING_NUMBER(
+        values, target_loss, "0", 0, 1e6,
+        "count steps and seconds to this validation loss; 0: to one that the best "
+        "runs of all reach"),
+};
+
+/* COLUMNS, the terminal, or 80. */
+static size_t terminal_width(void)
+{
+  struct winsize size = {0};
+  const char *columns = getenv("COLUMNS");
+  const long told = columns != NULL ? strtol(columns, NULL, 10) : 0;
+  if (told > 0 && told < 1000) return (size_t)told;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return USUAL_WIDTH;
+}
+
+static mousse_status print_text(const json_t *results, mo_error *error)
+{
+  text_buffer text = {0};
+  const mousse_status status = report_text(results, terminal_width(), &text, error);
+  if (status == MOUSSE_OK) fwrite(text.data, 1, text.size, stdout);
+  text_buffer_close(&text);
+  return status;
+}
+
+/* A document of results instead of runs, as 'mousse reproduce' leaves it. */
+static bool is_document(const char *path)
+{
+  const size_t length = strlen(path);
+  return length > 5 && strcmp(path + length - 5, ".json") == 0;
+}
+
+/* Where the page goes; "" when none is wanted. */
+static mousse_status page_path(const cli_invocation *call, char path[MO_SETTING_PATH],
+                               mo_error *error)
+{
+  const values *v = call->values;
+  memcpy(path, v->out, sizeof v->out);
+  if (path[0] != '\0' || v->text || is_document(call->arguments[0])) return MOUSSE_OK;
+  return mo_path_join(path, MO_SETTING_PATH, call->arguments[0], "report.html", error);
+}
+
+static mousse_status write_all(const cli_invocation *call, const json_t *results,
+                               mo_error *error)
+{
+  const values *v = call->values;
+  char page[MO_SETTING_PATH];
+  MO_TRY(page_path(call, page, error));
+  if (v->json[0] != '\0') MO_TRY(report_json(results, v->json, error));
+  if (v->svg[0] != '\0') MO_TRY(report_svg(results, v->svg, error));
+  if (v->text) MO_TRY(print_text(results, error));
+  if (page[0] == '\0') return MOUSSE_OK;
+  MO_TRY(report_write(results, page, error));
+  if (!v->text) printf("%s\n", page);
+  return MOUSSE_OK;
+}
+
+static void join_command(const cli_invocation *call, char command[LONGEST_COMMAND])
+{
+  size_t used = (size_t)snprintf(command, LONGEST_COMMAND, "mousse report");
+  for (size_t i = 0; i < call->argument_count && used < LONGEST_COMMAND; i++)
+    used += (size_t)snprintf(command + used, LONGEST_COMMAND - used, " %s", call->arguments[i]);
+}
+
+static mousse_status report(const cli_invocation *call, const run_records *records,
+                            mo_error *error)
+{
+  const values *v = call->values;
+  char command[LONGEST_COMMAND];
+  json_t *results = NULL;
+  join_command(call, command);
+  MO_TRY(report_runs(records, command, v->target_loss > 0 ? v->target_loss : NAN, &results,
+                     error));
+  const mousse_status status = write_all(call, results, error);
+  json_decref(results);
+  return status;
+}
+
+static mousse_status report_document(const cli_invocation *call, mo_error *error)
+{
+  json_error_t problem;
+  json_t *results = json_load_file(call->arguments[0], 0, &problem);
+  if (call->argument_count > 1 || results == NULL)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%.200s: %s", call->arguments[0],
+                   results == NULL ? problem.text : "a document of results is shown alone");
+  const mousse_status status = write_all(call, results, error);
+  json_decref(results);
+  return status;
+}
+
+static mousse_status run(const cli_invocation *call, mo_error *error)
+{
+  run_records records = {0};
+  if (is_document(call->arguments[0])) return report_document(call, error);
+  mousse_status status = MOUSSE_OK;
+  for (size_t i = 0; i < call->argument_count && status == MOUSSE_OK; i++)
+    status = run_records_find(&records, call->arguments[i], RECORD_CURVES, error);
+  if (status == MOUSSE_OK) status = report(call, &records, error);
+  run_records_release(&records);
+  return status;
+}
+
+const cli_command command_report = {
+    .name = "report",
+    .summary = "Compare training runs: one page with charts and tables, pictures, or text",
+    .arguments = "DIR... | RESULTS.json",
+    .details = "A DIR is the --out of a run, or has such below it. Runs that differ only in "
+               "their seed are\n"
+               "shown as their mean with its spread. The page is one file and needs no "
+               "network; the\n"
+               "pictures are drawn by gnuplot.\n\n"
+               "  mousse report runs -o report.html\n"
+               "  mousse report runs/mousse runs/muon --text\n"
+               "  mousse report runs --svg figures --json results.json\n"
+               "  mousse report reproduction/smoke/results.json --svg figures\n",
+    .settings = MO_SETTINGS(rows),
+    .values_bytes = sizeof(values),
+    .least_arguments = 1,
+    .most_arguments = ANY_NUMBER_OF_ARGUMENTS,
+    .run = run,
+};

@@ -1,0 +1,284 @@
+/* run_groups.c - grouping runs by their options. */
+#include "study/run_groups.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of run.def that say nothing about a checkpoint but make another model or task. */
+static const char *const model_rows[] = {"preset", "model_dim",       "n_layer",
+                                         "n_head", "sequence_length", "vocab_size",
+                                         "init",   "data_dir"};
+
+static bool is_model_row(const char *name)
+{
+  for (size_t i = 0; i < sizeof model_rows / sizeof *model_rows; i++)
+    if (strcmp(model_rows[i], name) == 0) return true;
+  return false;
+}
+
+/* Whether an option separates variants. The optimizer, the learning rate and the seed are
+ * looked at on their own. */
+static bool matters(size_t row)
+{
+  const char *name = run_settings.rows[row].name;
+  if (strcmp(name, "seed") == 0 || strcmp(name, "lr") == 0 || strcmp(name, "optimizer") == 0)
+    return false;
+  return run_row_effect(row) != RUN_FREE || is_model_row(name);
+}
+
+static bool same_row(size_t row, const train_run *a, const train_run *b)
+{
+  char x[MO_SETTING_PATH], y[MO_SETTING_PATH];
+  const mo_setting *setting = &run_settings.rows[row];
+  return mo_setting_text(setting, a, x, sizeof x) && mo_setting_text(setting, b, y, sizeof y) &&
+         strcmp(x, y) == 0;
+}
+
+/* The value of an opt.NAME or scalar.NAME; "" when it is not set. */
+static const char *option_value(const train_run *run, const run_option *wanted)
+{
+  for (size_t i = 0; i < run->option_count; i++)
+    if (run->options[i].scalar == wanted->scalar &&
+        strcmp(run->options[i].name, wanted->name) == 0)
+      return run->options[i].value;
+  return "";
+}
+
+static bool is_lr(const run_option *option)
+{
+  return !option->scalar && strcmp(option->name, "lr") == 0;
+}
+
+static bool same_options(const train_run *a, const train_run *b)
+{
+  for (size_t i = 0; i < a->option_count; i++) {
+    const run_option *option = &a->options[i];
+    if (!is_lr(option) && strcmp(option->value, option_value(b, option)) != 0) return false;
+  }
+  return true;
+}
+
+static bool same_variant(const run_record *a, const run_record *b)
+{
+  const train_run *x = &a->options, *y = &b->options;
+  if (strcmp(x->optimizer, y->optimizer) != 0) return false;
+  for (size_t row = 0; row < run_settings.count; row++)
+    if (matters(row) && !same_row(row, x, y)) return false;
+  return same_options(x, y) && same_options(y, x);
+}
+
+static bool same_group(const run_record *a, const run_record *b)
+{
+  return run_record_lr(a) == run_record_lr(b) && same_variant(a, b);
+}
+
+run_mean run_mean_of(const double *values, size_t count)
+{
+  run_mean result = {.mean = NAN, .spread = NAN};
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < count; i++)
+    if (isfinite(values[i])) {
+      sum += values[i];
+      result.count++;
+    }
+  if (result.count == 0) return result;
+  result.mean = sum / (double)result.count;
+  for (size_t i = 0; i < count; i++)
+    if (isfinite(values[i])) squares += (values[i] - result.mean) * (values[i] - result.mean);
+  if (result.count > 1) result.spread = sqrt(squares / (double)(result.count - 1));
+  return result;
+}
+
+static mousse_status no_memory(mo_error *error)
+{
+  return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to group the runs");
+}
+
+static mousse_status add_to_group(run_groups *groups, const run_record *record, mo_error *error)
+{
+  run_group *group = groups->list;
+  const run_group *end = group + groups->count;
+  while (group < end && !same_group(group->runs[0], record)) group++;
+  if (group == end) {
+    if (!mo_grow(NULL, &groups->list, &groups->capacity, groups->count + 1, sizeof *group))
+      return no_memory(error);
+    group = &groups->list[groups->count++];
+    group->lr = run_record_lr(record);
+  }
+  if (!mo_grow(NULL, &group->runs, &group->capacity, group->count + 1, sizeof *group->runs))
+    return no_memory(error);
+  group->runs[group->count++] = record;
+  return MOUSSE_OK;
+}
+
+static mousse_status summarise(run_group *group, mo_error *error)
+{
+  double *values = mo_allocate(NULL, 3 * group->count * sizeof *values);
+  if (values == NULL) return no_memory(error);
+  for (size_t i = 0; i < group->count; i++) {
+    const run_record *run = group->runs[i];
+    values[i] = run->complete ? run->final_loss : NAN;
+    values[group->count + i] = run->step_seconds;
+    values[2 * group->count + i] = run->peak_bytes;
+  }
+  group->final_loss = run_mean_of(values, group->count);
+  group->step_seconds = run_mean_of(values + group->count, group->count);
+  group->peak_bytes = run_mean_of(values + 2 * group->count, group->count);
+  mo_release(NULL, values, 3 * group->count * sizeof *values);
+  return MOUSSE_OK;
+}
+
+static size_t algorithm_rank(const run_group *group)
+{
+  size_t rank = 0;
+  for (const char *name = NULL; (name = mousse_algorithm_name(rank)) != NULL; rank++)
+    if (strcmp(name, group->runs[0]->options.optimizer) == 0) break;
+  return rank;
+}
+
+/* By optimizer, in the library's order, then variant, then learning rate. */
+static int compare_groups(const void *a, const void *b)
+{
+  const run_group *x = a, *y = b;
+  const size_t p = algorithm_rank(x), q = algorithm_rank(y);
+  if (p != q) return p < q ? -1 : 1;
+  if (x->variant != y->variant) return x->variant < y->variant ? -1 : 1;
+  return (x->lr > y->lr) - (x->lr < y->lr);
+}
+
+static mousse_status find_variants(run_groups *groups, mo_error *error)
+{
+  for (size_t i = 0; i < groups->count; i++) {
+    run_group *group = &groups->list[i];
+    size_t same = 0;
+    while (same < i && !same_variant(groups->list[same].runs[0], group->runs[0])) same++;
+    if (same < i) {
+      group->variant = groups->list[same].variant;
+      continue;
+    }
+    if (!mo_grow(NULL, &groups->variants, &groups->variant_capacity, groups->variant_count + 1,
+                 sizeof *groups->variants))
+      return no_memory(error);
+    group->variant = groups->variant_count++;
+  }
+  return MOUSSE_OK;
+}
+
+/* Whether two runs have the same optimizer and agree in all rows before this one. */
+static bool alike_before(size_t row, const train_run *a, const train_run *b)
+{
+  if (strcmp(a->optimizer, b->optimizer) != 0) return false;
+  for (size_t i = 0; i < row; i++)
+    if (matters(i) && !same_row(i, a, b)) return false;
+  return true;
+}
+
+/* An option is in a label when it tells this run from one that is alike in all before. */
+static bool row_tells(const run_groups *groups, size_t row, const train_run *run)
+{
+  for (size_t i = 0; i < groups->count; i++) {
+    const train_run *other = &groups->list[i].runs[0]->options;
+    if (alike_before(row, run, other) && !same_row(row, run, other)) return true;
+  }
+  return false;
+}
+
+static bool option_tells(const run_groups *groups, const run_option *option,
+                         const train_run *run)
+{
+  for (size_t i = 0; i < groups->count; i++) {
+    const train_run *other = &groups->list[i].runs[0]->options;
+    if (alike_before(run_settings.count, run, other) &&
+        strcmp(option_value(other, option), option->value) != 0)
+      return true;
+  }
+  return false;
+}
+
+/* What does not fit is left out: a label need not be complete. */
+static void add_to_label(char label[RUN_LABEL], const char *name, const char *value)
+{
+  const size_t length = strlen(label);
+  const int added = snprintf(label + length, RUN_LABEL - length, " %s %s", name, value);
+  if (added < 0 || (size_t)added >= RUN_LABEL - length) label[length] = '\0';
+}
+
+static void label_variant(const run_groups *groups, const train_run *run, char label[RUN_LABEL])
+{
+  snprintf(label, RUN_LABEL, "%s", run->optimizer);
+  for (size_t row = 0; row < run_settings.count; row++) {
+    char value[MO_SETTING_PATH];
+    const mo_setting *setting = &run_settings.rows[row];
+    if (matters(row) && row_tells(groups, row, run) &&
+        mo_setting_text(setting, run, value, sizeof value) && value[0] != '\0')
+      add_to_label(label, setting->name, value);
+  }
+  for (size_t i = 0; i < run->option_count; i++) {
+    char name[RUN_OPTION_TEXT + 8];
+    const run_option *option = &run->options[i];
+    snprintf(name, sizeof name, "%s%s", option->scalar ? "scalar." : "", option->name);
+    if (!is_lr(option) && option_tells(groups, option, run))
+      add_to_label(label, name, option->value);
+  }
+}
+
+static void choose_best(run_groups *groups, run_variant *variant, size_t number)
+{
+  variant->best = SIZE_MAX;
+  for (size_t i = 0; i < groups->count; i++) {
+    const run_group *group = &groups->list[i];
+    if (group->variant != number || group->final_loss.count == 0) continue;
+    if (variant->best == SIZE_MAX ||
+        group->final_loss.mean < groups->list[variant->best].final_loss.mean)
+      variant->best = i;
+  }
+}
+
+static void label_all(run_groups *groups)
+{
+  for (size_t v = 0; v < groups->variant_count; v++)
+    choose_best(groups, &groups->variants[v], v);
+  for (size_t i = 0; i < groups->count; i++) {
+    char lr[32];
+    run_group *group = &groups->list[i];
+    const bool before = i > 0 && groups->list[i - 1].variant == group->variant;
+    const bool after = i + 1 < groups->count && groups->list[i + 1].variant == group->variant;
+    label_variant(groups, &group->runs[0]->options, groups->variants[group->variant].label);
+    memcpy(group->label, groups->variants[group->variant].label, RUN_LABEL);
+    snprintf(lr, sizeof lr, "%g", group->lr);
+    if (before || after) add_to_label(group->label, "lr", lr);
+  }
+}
+
+static mousse_status make(run_groups *groups, const run_records *records, mo_error *error)
+{
+  for (size_t i = 0; i < records->count; i++)
+    MO_TRY(add_to_group(groups, &records->list[i], error));
+  for (size_t i = 0; i < groups->count; i++) MO_TRY(summarise(&groups->list[i], error));
+  /* Sorted by optimizer, so that variants are numbered in that order, and then by these. */
+  qsort(groups->list, groups->count, sizeof *groups->list, compare_groups);
+  MO_TRY(find_variants(groups, error));
+  qsort(groups->list, groups->count, sizeof *groups->list, compare_groups);
+  label_all(groups);
+  return MOUSSE_OK;
+}
+
+mousse_status run_groups_make(run_groups *groups, const run_records *records, mo_error *error)
+{
+  *groups = (run_groups){0};
+  const mousse_status status = make(groups, records, error);
+  if (status != MOUSSE_OK) run_groups_release(groups);
+  return status;
+}
+
+void run_groups_release(run_groups *groups)
+{
+  for (size_t i = 0; i < groups->count; i++)
+    mo_release(NULL, groups->list[i].runs,
+               groups->list[i].capacity * sizeof *groups->list[i].runs);
+  mo_release(NULL, groups->list, groups->capacity * sizeof *groups->list);
+  mo_release(NULL, groups->variants, groups->variant_capacity * sizeof *groups->variants);
+  *groups = (run_groups){0};
+}

@@ -1,0 +1,246 @@
+/* test_report.c - a document of results, checked, and as text, SVG, page and JSON. */
+#include "scratch.h"
+#include "study/chart_style.h"
+#include "study/report.h"
+
+#include <math.h>
+#include <string.h>
+
+#define HOSTILE "</script><b>'x' & \\ \x1b[31m"
+
+/* One figure with curves on log axes, gaps and spreads, one with bars, both with a table. */
+static json_t *make_results(void)
+{
+  static const char *const columns[] = {"optimizer", "loss", NULL};
+  json_t *results = results_new("A title " HOSTILE, "mousse report runs");
+  results_note(results,
+               "Each word of a note stays whole when its line is broken at the width.");
+  json_t *figure = results_figure(results, "curves", "Curves", "It wins.");
+  results_finding(figure, "It %s.", "does");
+  json_t *chart =
+      results_chart(figure, "Loss", results_axis("lr", "log"), results_axis("loss", "linear"));
+  json_t *series = results_series(chart, "mousse " HOSTILE, "line");
+  results_point(series, 0.01, 3, 0.1);
+  results_point(series, 0.1, 1, 0.1);
+  results_point(series, 1, NAN, NAN);
+  results_point(series, 10, 2, NAN);
+  results_point(results_series(chart, "muon", "points"), 0.1, 2.5, NAN);
+  json_t *row = results_row(results_table(figure, "A table", columns));
+  results_text(row, HOSTILE);
+  results_number(row, 1.23456);
+  results_run(figure, "run-1");
+  results_run(figure, "run-1");
+
+  figure = results_figure(results, "bars", "Bars", "");
+  json_t *axis = results_categories("optimizer");
+  results_category(axis, "adamw");
+  results_category(axis, "soap");
+  chart = results_chart(figure, "Time", axis, results_axis("seconds", "linear"));
+  series = results_series(chart, "seconds", "bars");
+  results_point(series, 0, 2, 0.5);
+  results_point(series, 1, 4, NAN);
+  results_chart(figure, "Nothing", results_axis("x", "linear"), results_axis("y", "linear"));
+  return results;
+}
+
+static char *read_text(const char *path, size_t *size)
+{
+  char *text = NULL;
+  mo_error error = {{0}};
+  assert_int_equal(mo_file_read(NULL, path, 1 << 24, &text, size, &error), MOUSSE_OK);
+  return text;
+}
+
+static size_t count_of(const char *text, const char *piece)
+{
+  size_t count = 0;
+  for (; (text = strstr(text, piece)) != NULL; text++) count++;
+  return count;
+}
+
+static void documents_are_checked(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *text, *expected;
+  } cases[] = {
+      {"[]", "an object"},
+      {"{\"title\": 1}", "'title' must be text"},
+      {"{\"id\": \"../x\"}", "letters, digits"},
+      {"{\"charts\": 1}", "figure curves: 'charts' must be a list"},
+      {"{\"charts\": [{\"title\": \"\", \"x\": 1}]}", "an object"},
+      {"{\"tables\": [{\"title\": \"\", \"columns\": [\"a\"], \"rows\": [[]]}]}",
+       "as long as the columns"},
+      {"{\"runs\": [1]}", "'element' must be text"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mo_error error = {{0}};
+    json_t *results = make_results(), *change = json_loads(cases[i].text, 0, NULL);
+    json_t *figures = json_object_get(results, "figures");
+    if (i < 2)
+      json_object_update(json_is_object(change) ? results : NULL, change);
+    else
+      json_object_update(json_array_get(figures, 0), change);
+    assert_int_equal(results_check(i == 0 ? change : results, &error), MOUSSE_BAD_FORMAT);
+    assert_non_null(strstr(error.text, cases[i].expected));
+    json_decref(results);
+    json_decref(change);
+  }
+  assert_int_equal(results_check(NULL, NULL), MOUSSE_NO_MEMORY);
+}
+
+static void two_figures_need_two_ids(void **state)
+{
+  (void)state;
+  mo_error error = {{0}};
+  json_t *results = make_results();
+  assert_int_equal(results_check(results, &error), MOUSSE_OK);
+  results_figure(results, "bars", "Again", "");
+  assert_int_equal(results_check(results, &error), MOUSSE_BAD_FORMAT);
+  json_decref(results);
+}
+
+static void text_is_for_any_terminal(void **state)
+{
+  (void)state;
+  text_buffer text = {0};
+  mo_error error = {{0}};
+  json_t *results = make_results();
+  assert_int_equal(report_text(results, 60, &text, &error), MOUSSE_OK);
+  assert_true(text_buffer_add(&text, "", 1));
+  static const char *const pieces[] = {"the paper:  It wins.",
+                                       "these runs: It does.",
+                                       "1.2346",
+                                       "● mousse",
+                                       "○ muon",
+                                       "lr (log)",
+                                       "adamw",
+                                       "(no values)",
+                                       "█ 4\n",
+                                       "run"};
+  for (size_t i = 0; i + 1 < sizeof pieces / sizeof *pieces; i++)
+    assert_non_null(strstr(text.data, pieces[i]));
+  assert_null(strchr(text.data, '\x1b'));
+  assert_int_equal(count_of(text.data, "○"), 2); /* one point and the legend */
+  for (char *line = strtok(text.data, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+    size_t width = 0;
+    for (const char *c = line; *c != '\0'; c++) width += ((unsigned char)*c & 0xC0) != 0x80;
+    assert_true(width <= 60);
+  }
+  text_buffer_close(&text);
+  json_decref(results);
+}
+
+static void every_chart_is_a_picture(void **state)
+{
+  mo_error error = {{0}};
+  size_t size = 0;
+  json_t *results = make_results();
+  const char *folder = scratch_path(state, "pictures/here");
+  assert_int_equal(report_svg(results, folder, &error), MOUSSE_OK);
+  char *curves = read_text(scratch_path(state, "pictures/here/curves.svg"), &size);
+  assert_non_null(strstr(curves, "</svg>"));
+  assert_null(strstr(curves, "<b>"));
+  assert_non_null(strstr(curves, "muon"));
+  mo_release(NULL, curves, size + 1);
+  char *bars = read_text(scratch_path(state, "pictures/here/bars.svg"), &size);
+  assert_non_null(strstr(bars, "adamw"));
+  mo_release(NULL, bars, size + 1);
+  assert_int_equal(mo_file_read(NULL, scratch_path(state, "pictures/here/bars-2.svg"), 1, &bars,
+                                &size, NULL),
+                   MOUSSE_IO); /* the chart without values */
+  json_decref(results);
+}
+
+static void without_gnuplot_it_is_named(void **state)
+{
+  mo_error error = {{0}};
+  json_t *results = make_results();
+  char before[4096];
+  snprintf(before, sizeof before, "%s", getenv("PATH"));
+  setenv("PATH", "/nowhere", 1);
+  assert_int_equal(report_svg(results, scratch_path(state, "p"), &error), MOUSSE_IO);
+  setenv("PATH", before, 1);
+  assert_non_null(strstr(error.text, "gnuplot-nox"));
+  json_decref(results);
+}
+
+static void text_cannot_leave_its_place_in_the_page(void **state)
+{
+  mo_error error = {{0}};
+  size_t size = 0;
+  json_t *results = make_results();
+  const char *path = scratch_path(state, "report.html");
+  assert_int_equal(report_write(results, path, &error), MOUSSE_OK);
+  char *page = read_text(path, &size);
+  assert_int_equal(count_of(page, "</script>"), 3); /* results, Chart.js, our script */
+  assert_null(strstr(page, "<b>"));
+  assert_non_null(strstr(page, "\\u003c/script>\\u003cb>"));
+  assert_null(strstr(page, "@results@"));
+  assert_non_null(strstr(page, "Chart.js"));
+  mo_release(NULL, page, size + 1);
+  json_decref(results);
+}
+
+static void json_reads_back(void **state)
+{
+  mo_error error = {{0}};
+  json_t *results = make_results();
+  const char *path = scratch_path(state, "results.json");
+  assert_int_equal(report_json(results, path, &error), MOUSSE_OK);
+  json_t *again = json_load_file(path, 0, NULL);
+  assert_true(json_equal(results, again));
+  json_decref(again);
+  json_decref(results);
+}
+
+static void names_that_are_not_utf8_are_taken(void **state)
+{
+  (void)state;
+  mo_error error = {{0}};
+  json_t *results = make_results();
+  results_run(results_figure(results, "more", "More", ""), "run-\xff-1");
+  assert_int_equal(results_check(results, &error), MOUSSE_OK);
+  char *text = json_dumps(results, 0);
+  assert_non_null(strstr(text, "run-?-1"));
+  free(text);
+  json_decref(results);
+}
+
+static void an_optimizer_has_one_colour(void **state)
+{
+  (void)state;
+  json_t *results = results_new("", "");
+  json_t *figure = results_figure(results, "a", "", ""), *charts[2];
+  static const char *const names[2][4] = {{"muon", "mousse lr 0.1", "mousse lr 0.2", "big"},
+                                          {"mousse graft on", "mousse graft off", "", ""}};
+  for (int c = 0; c < 2; c++) {
+    charts[c] = results_chart(figure, "", results_axis("", "linear"), results_axis("", "log"));
+    for (int s = 0; s < (c == 0 ? 4 : 2); s++) results_series(charts[c], names[c][s], "line");
+  }
+  const chart_style mousse = chart_style_of(results, charts[0], 1);
+  const chart_style other = chart_style_of(results, charts[0], 2);
+  const chart_style ablation = chart_style_of(results, charts[1], 0);
+  assert_string_equal(mousse.color, other.color);
+  assert_true(mousse.dash == 0 && other.dash == 1);
+  assert_string_equal(mousse.color, ablation.color);
+  assert_string_not_equal(mousse.color, chart_style_of(results, charts[0], 0).color);
+  assert_string_not_equal(ablation.color, chart_style_of(results, charts[1], 1).color);
+  json_decref(results);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(documents_are_checked),
+      cmocka_unit_test(two_figures_need_two_ids),
+      cmocka_unit_test(text_is_for_any_terminal),
+      scratch_test(every_chart_is_a_picture),
+      scratch_test(without_gnuplot_it_is_named),
+      scratch_test(text_cannot_leave_its_place_in_the_page),
+      scratch_test(json_reads_back),
+      cmocka_unit_test(names_that_are_not_utf8_are_taken),
+      cmocka_unit_test(an_optimizer_has_one_colour),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

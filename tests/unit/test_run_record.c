@@ -1,0 +1,207 @@
+/* test_run_record.c - what run directories tell: complete, killed, damaged and missing ones. */
+#include "scratch.h"
+#include "study/run_groups.h"
+
+#include <math.h>
+#include <string.h>
+
+#define STEP(step, loss, seconds)                                                              \
+  "{\"step\": " #step ", \"tokens\": 100, \"loss\": " #loss                                    \
+  ", \"lr\": 0.01, \"grad_norm\": 1, \"seconds\": " #seconds "}\n"
+#define VALIDATION(step, loss)                                                                 \
+  "{\"step\": " #step ", \"tokens\": 100, \"val_loss\": " #loss "}\n"
+#define TELEMETRY "{\"step\": 2, \"matrix\": \"h.0.w\", \"update_rms\": 0.5, \"rank\": null}\n"
+
+static const char whole[] = VALIDATION(0, 8) STEP(1, 7.5, 0.5) STEP(2, null, 0.1)
+    TELEMETRY VALIDATION(2, 6) STEP(3, 5, 0.2) STEP(4, 4, 0.3) VALIDATION(4, 3);
+
+/* A run directory; NULL: without this file. */
+static const char *make_run(void **state, const char *name, const char *config,
+                            const char *metrics, const char *result)
+{
+  char path[128];
+  mo_error error = {{0}};
+  const char *const files[][2] = {
+      {"config.yaml", config}, {"metrics.jsonl", metrics}, {"result.json", result}};
+  assert_int_equal(mo_make_directories(scratch_path(state, name), &error), MOUSSE_OK);
+  for (size_t i = 0; i < 3; i++) {
+    snprintf(path, sizeof path, "%s/%s", name, files[i][0]);
+    if (files[i][1] != NULL) scratch_write(state, path, files[i][1], strlen(files[i][1]));
+  }
+  return scratch_path(state, name);
+}
+
+static const char config[] = "optimizer: muon\nlr: 0.02\nnum_iterations: 4\nseed: 3\n";
+
+static void reads_a_complete_run(void **state)
+{
+  run_record r;
+  mo_error error = {{0}};
+  const char *path =
+      make_run(state, "muon-1", config, whole,
+               "{\"status\": \"complete\", \"peak_bytes\": 1000, \"wall_seconds\": 2.5, "
+               "\"cpu_seconds\": 5}");
+  assert_int_equal(run_record_read(&r, path, RECORD_CURVES_AND_TELEMETRY, &error), MOUSSE_OK);
+  assert_string_equal(r.name, "muon-1");
+  assert_int_equal(r.step_count, 4);
+  assert_int_equal(r.validation_count, 3);
+  assert_int_equal(r.telemetry_count, 2);
+  assert_string_equal(r.telemetry[0].matrix, "h.0.w");
+  assert_string_equal(r.telemetry[0].quantity, "update_rms");
+  assert_true(r.telemetry[0].value == 0.5 && isnan(r.telemetry[1].value));
+  assert_true(isnan(r.steps[1].loss) && r.steps[3].loss == 4);
+  assert_true(r.final_loss == 3 && r.complete && r.status == RECORD_COMPLETE);
+  assert_true(fabs(r.step_seconds - 0.25) < 1e-12);
+  assert_true(r.peak_bytes == 1000 && r.wall_seconds == 2.5 && r.cpu_seconds == 5);
+  assert_true(run_record_lr(&r) == 0.02);
+  assert_true(run_record_steps_to(&r, 7) == 1); /* half way from 8 to 6 */
+  assert_true(run_record_steps_to(&r, 3) == 4);
+  assert_true(isnan(run_record_steps_to(&r, 2.9)));
+  run_record_release(&r);
+}
+
+static void a_killed_run_is_incomplete(void **state)
+{
+  static const char torn[] = STEP(1, 7, 1) VALIDATION(1, 7) STEP(2, 6, 1) "{\"step\": 3, \"tok";
+  run_record r;
+  mo_error error = {{0}};
+  const char *path = make_run(state, "killed", config, torn, NULL);
+  assert_int_equal(run_record_read(&r, path, RECORD_CURVES, &error), MOUSSE_OK);
+  assert_int_equal(r.step_count, 2);
+  assert_false(r.complete);
+  assert_true(r.status == RECORD_UNKNOWN && isnan(r.peak_bytes) && r.final_loss == 7);
+  run_record_release(&r);
+}
+
+static void a_run_without_steps_is_empty(void **state)
+{
+  run_record r;
+  mo_error error = {{0}};
+  const char *path = make_run(state, "new", "optimizer: lion\n", NULL, NULL);
+  assert_int_equal(run_record_read(&r, path, RECORD_CURVES, &error), MOUSSE_OK);
+  assert_true(r.step_count == 0 && !r.complete && isnan(r.final_loss));
+  assert_true(isnan(r.step_seconds) && run_record_lr(&r) > 0); /* the default of lion */
+  run_record_release(&r);
+}
+
+static void diverged_is_not_complete(void **state)
+{
+  run_record r;
+  mo_error error = {{0}};
+  const char *path = make_run(state, "far", config, whole, "{\"status\": \"diverged\"}");
+  assert_int_equal(run_record_read(&r, path, RECORD_CURVES, &error), MOUSSE_OK);
+  assert_true(r.status == RECORD_DIVERGED && !r.complete && r.telemetry_count == 0);
+  run_record_release(&r);
+}
+
+static void damage_is_told_with_file_and_line(void **state)
+{
+  static const struct {
+    const char *metrics, *result, *expected;
+  } cases[] = {
+      {STEP(1, 7, 1) "garbage\n" STEP(2, 7, 1), NULL, "metrics.jsonl: line 2: not JSON"},
+      {STEP(1, 7, 1) "[1]\n" STEP(2, 7, 1), NULL, "metrics.jsonl: line 2: not an object"},
+      {"{\"step\": 1, \"loss\": 3}\n", NULL, "metrics.jsonl: line 1: a step needs"},
+      {STEP(2, 7, 1) STEP(2, 6, 1), NULL, "metrics.jsonl: line 2: its step is not later"},
+      {"{\"step\": -1, \"tokens\": 1, \"val_loss\": 1}\n", NULL, "line 1: a validation needs"},
+      {"{\"step\": 1, \"tokens\": 1, \"val_loss\": \"x\"}\n", NULL, "a validation needs"},
+      {"{\"step\": 1, \"matrix\": 5}\n", NULL, "the name of a matrix"},
+      {"", "{\"status\": \"great\"}", "result.json: status is 'great'"},
+      {"", "{\"status\"", "result.json: line 1: not JSON"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    run_record r;
+    mo_error error = {{0}};
+    const char *path = make_run(state, "bad", config, cases[i].metrics, cases[i].result);
+    assert_int_equal(run_record_read(&r, path, RECORD_CURVES, &error), MOUSSE_BAD_FORMAT);
+    assert_non_null(strstr(error.text, cases[i].expected));
+  }
+}
+
+static void what_is_no_run_is_refused(void **state)
+{
+  run_record r;
+  run_records found = {0};
+  mo_error error = {{0}};
+  const char *empty = make_run(state, "empty", NULL, NULL, NULL);
+  assert_int_equal(run_record_read(&r, empty, RECORD_CURVES, &error), MOUSSE_IO);
+  assert_non_null(strstr(error.text, "no config.yaml"));
+  assert_int_equal(run_records_find(&found, empty, RECORD_CURVES, &error), MOUSSE_IO);
+  assert_non_null(strstr(error.text, "no runs in it"));
+  assert_int_equal(run_record_read(&r, scratch_path(state, "none"), RECORD_CURVES, &error),
+                   MOUSSE_IO);
+  assert_int_equal(run_records_find(&found, scratch_path(state, "none"), RECORD_CURVES, &error),
+                   MOUSSE_IO);
+  run_records_release(&found);
+}
+
+static void finds_runs_below(void **state)
+{
+  run_records found = {0};
+  mo_error error = {{0}};
+  make_run(state, "b/run", config, whole, NULL);
+  make_run(state, "a/deep/er/run", config, whole, NULL);
+  make_run(state, "1/2/3/4/too-deep", config, whole, NULL);
+  make_run(state, ".hidden", config, whole, NULL);
+  make_run(state, "b/run/inner", config, whole, NULL); /* inside of a run: not looked for */
+  assert_int_equal(run_records_find(&found, *state, RECORD_CURVES, &error), MOUSSE_OK);
+  assert_int_equal(found.count, 2);
+  assert_non_null(strstr(found.list[0].directory, "/a/deep/er/run"));
+  assert_non_null(strstr(found.list[1].directory, "/b/run"));
+  assert_int_equal(
+      run_records_find(&found, scratch_path(state, "b/run/"), RECORD_CURVES, &error),
+      MOUSSE_OK);
+  assert_int_equal(found.count, 2); /* it is there already */
+  run_records_release(&found);
+}
+
+/* Two seeds of two learning rates, and a setting of its own. */
+static void groups_by_all_but_the_seed(void **state)
+{
+  run_records found = {0};
+  run_groups groups;
+  mo_error error = {{0}};
+  static const char *const configs[] = {
+      "optimizer: muon\nlr: 0.1\nseed: 1\nnum_iterations: 4\nout: a\nthreads: 1\n",
+      "optimizer: muon\nlr: 0.1\nseed: 2\nnum_iterations: 4\nout: b\nthreads: 2\n",
+      "optimizer: muon\nlr: 0.02\nseed: 1\nnum_iterations: 4\n",
+      "optimizer: muon\nlr: 0.02\nseed: 1\nnum_iterations: 4\nopt.nesterov: off\n",
+      "optimizer: adamw\nnum_iterations: 4\n"};
+  for (int i = 0; i < 5; i++) {
+    char name[2] = {(char)('a' + i), '\0'};
+    make_run(state, name, configs[i], i == 1 ? STEP(4, 1, 1) VALIDATION(4, 5) : whole, NULL);
+  }
+  assert_int_equal(run_records_find(&found, *state, RECORD_CURVES, &error), MOUSSE_OK);
+  assert_int_equal(run_groups_make(&groups, &found, &error), MOUSSE_OK);
+  assert_int_equal(groups.count, 4);
+  assert_int_equal(groups.variant_count, 3);
+  const run_group *two = NULL, *own = NULL, *alone = NULL;
+  for (size_t i = 0; i < groups.count; i++) {
+    if (groups.list[i].count == 2) two = &groups.list[i];
+    if (strcmp(groups.list[i].label, "muon nesterov off") == 0) own = &groups.list[i];
+    if (strcmp(groups.list[i].label, "adamw") == 0) alone = &groups.list[i];
+  }
+  assert_non_null(two);
+  assert_non_null(own);
+  assert_non_null(alone);
+  assert_string_equal(two->label, "muon lr 0.1");
+  assert_true(two->final_loss.mean == 4 && fabs(two->final_loss.spread - sqrt(2)) < 1e-12);
+  assert_true(groups.list[groups.variants[two->variant].best].lr == 0.02); /* 3 is below 4 */
+  run_groups_release(&groups);
+  run_records_release(&found);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      scratch_test(reads_a_complete_run),
+      scratch_test(a_killed_run_is_incomplete),
+      scratch_test(a_run_without_steps_is_empty),
+      scratch_test(diverged_is_not_complete),
+      scratch_test(damage_is_told_with_file_and_line),
+      scratch_test(what_is_no_run_is_refused),
+      scratch_test(finds_runs_below),
+      scratch_test(groups_by_all_but_the_seed),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
