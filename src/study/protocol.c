@@ -39,7 +39,7 @@ static const study_scale scales[] = {
         .validations = 10,
         .rates = 4,
         .seeds = 3,
-        .variant_rates = 3,
+        .variant_rates = 2,
     },
     {
         .name = "overnight",
@@ -57,7 +57,7 @@ static const study_scale scales[] = {
         .validations = 20,
         .rates = 5,
         .seeds = 3,
-        .variant_rates = 4,
+        .variant_rates = 3,
     },
 };
 
@@ -213,6 +213,14 @@ static mousse_status add_contenders(study_protocol *p, study_schedule schedule, 
   return MOUSSE_OK;
 }
 
+/* Only so many of the learning rates, those in the middle. */
+static void take_middle(study_cell *cell, size_t count)
+{
+  const size_t first = (cell->rate_count - count) / 2;
+  memmove(cell->rates, cell->rates + first, count * sizeof *cell->rates);
+  cell->rate_count = count;
+}
+
 static mousse_status add_variants(study_protocol *p, unsigned figures, const char *data_dir,
                                   mo_error *error)
 {
@@ -223,7 +231,7 @@ static mousse_status add_variants(study_protocol *p, unsigned figures, const cha
     MO_TRY(new_cell(p, &contenders[MOUSSE], v->label, STUDY_COSINE, p->scale->ablation_size,
                     v->percent, data_dir, &cell, error));
     cell->figures = v->figures;
-    cell->rate_count = (size_t)p->scale->variant_rates;
+    take_middle(cell, (size_t)p->scale->variant_rates);
     MO_TRY(set_all(&cell->run, v->options, error));
     if ((v->figures & TELEMETRY_FIGURES) != 0)
       MO_TRY(set_number(&cell->run, "telemetry_every", TELEMETRY_EVERY, error));

@@ -25,7 +25,7 @@ typedef struct study_scale {
   int vocabulary, sequence_length, batch_size, steps;
   int val_tokens, validations; /* of a validation; how many of them in a run */
   int rates, seeds;
-  int variant_rates; /* of Mousse with a switch turned: the lowest of the same */
+  int variant_rates; /* of Mousse with a switch turned: the middle of the same */
 } study_scale;
 
 const study_scale *study_scale_find(const char *name); /* NULL: no such name */
