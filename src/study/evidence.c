@@ -62,24 +62,35 @@ static const run_record *rate_record(const study_evidence *e, const study_cell *
   return r->complete ? r : NULL;
 }
 
-study_spread cell_loss(const study_evidence *e, const study_cell *c)
+static double final_loss(const run_record *r)
+{
+  return r->final_loss;
+}
+
+static double step_seconds(const run_record *r)
+{
+  return r->step_seconds;
+}
+
+static study_spread over_seeds(const study_evidence *e, const study_cell *c,
+                               double (*value)(const run_record *))
 {
   double values[STUDY_MOST_SEEDS];
   for (size_t i = 0; i < c->seed_count; i++) {
     const run_record *r = seed_record(e, c, i);
-    values[i] = r != NULL ? r->final_loss : NAN;
+    values[i] = r != NULL ? value(r) : NAN;
   }
   return spread_of(values, c->seed_count);
 }
 
+study_spread cell_loss(const study_evidence *e, const study_cell *c)
+{
+  return over_seeds(e, c, final_loss);
+}
+
 study_spread cell_step_seconds(const study_evidence *e, const study_cell *c)
 {
-  double values[STUDY_MOST_SEEDS];
-  for (size_t i = 0; i < c->seed_count; i++) {
-    const run_record *r = seed_record(e, c, i);
-    values[i] = r != NULL ? r->step_seconds : NAN;
-  }
-  return spread_of(values, c->seed_count);
+  return over_seeds(e, c, step_seconds);
 }
 
 double cell_total_seconds(const study_evidence *e, const study_cell *c)

@@ -38,6 +38,9 @@ class Reproduce(ProgramTest):
                 for run in figure["runs"]:
                     self.check_run(run)
         self.check_mean(results)
+        shown = self.output("report", "out/results.json", "--text").decode()
+        for figure in results["figures"]:
+            self.assertIn(figure["title"][:40], shown)
 
     def check_run(self, name):
         result = json.loads(self.read(f"out/runs/{name}/result.json"))
