@@ -11,10 +11,11 @@
 
 enum { DEEPEST = 4 };
 
-/* One search: where it adds, and what is read. */
+/* One search: where it adds, what is read, and how many runs were met. */
 typedef struct search {
   run_records *records;
   record_parts parts;
+  size_t met;
 } search;
 
 static bool is_run(const char *directory)
@@ -37,7 +38,7 @@ static bool is_there(const run_records *records, const run_record *record)
   return false;
 }
 
-static mousse_status add_run(const search *s, const char *directory, mo_error *error)
+static mousse_status add_run(search *s, const char *directory, mo_error *error)
 {
   run_records *records = s->records;
   if (!mo_grow(NULL, &records->list, &records->capacity, records->count + 1,
@@ -45,6 +46,7 @@ static mousse_status add_run(const search *s, const char *directory, mo_error *e
     return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for another run", directory);
   run_record *record = &records->list[records->count];
   MO_TRY(run_record_read(record, directory, s->parts, error));
+  s->met++;
   if (is_there(records, record))
     run_record_release(record);
   else
@@ -52,10 +54,9 @@ static mousse_status add_run(const search *s, const char *directory, mo_error *e
   return MOUSSE_OK;
 }
 
-static mousse_status look_below(const search *s, const char *directory, int depth,
-                                mo_error *error);
+static mousse_status look_below(search *s, const char *directory, int depth, mo_error *error);
 
-static mousse_status look_at(const search *s, const char *directory, int depth, mo_error *error)
+static mousse_status look_at(search *s, const char *directory, int depth, mo_error *error)
 {
   if (is_run(directory)) return add_run(s, directory, error);
   return depth < DEEPEST ? look_below(s, directory, depth + 1, error) : MOUSSE_OK;
@@ -66,8 +67,7 @@ static int is_shown(const struct dirent *entry)
   return entry->d_name[0] != '.';
 }
 
-static mousse_status look_below(const search *s, const char *directory, int depth,
-                                mo_error *error)
+static mousse_status look_below(search *s, const char *directory, int depth, mo_error *error)
 {
   struct dirent **entries = NULL;
   const int count = scandir(directory, &entries, is_shown, alphasort);
@@ -87,10 +87,9 @@ static mousse_status look_below(const search *s, const char *directory, int dept
 mousse_status run_records_find(run_records *records, const char *directory, record_parts parts,
                                mo_error *error)
 {
-  const search s = {.records = records, .parts = parts};
-  const size_t before = records->count;
+  search s = {.records = records, .parts = parts};
   MO_TRY(look_at(&s, directory, 0, error));
-  if (records->count == before && before == 0)
+  if (s.met == 0)
     return mo_fail(
         error, MOUSSE_IO,
         "%s: no runs in it: no config.yaml there or up to %d folders below; name the "

@@ -152,6 +152,8 @@ static void finds_runs_below(void **state)
       run_records_find(&found, scratch_path(state, "b/run/"), RECORD_CURVES, &error),
       MOUSSE_OK);
   assert_int_equal(found.count, 2); /* it is there already */
+  const char *empty = make_run(state, "none", NULL, NULL, NULL);
+  assert_int_equal(run_records_find(&found, empty, RECORD_CURVES, &error), MOUSSE_IO);
   run_records_release(&found);
 }
 
