@@ -47,15 +47,15 @@ static void test_draws_stay_in_their_ranges(void **state)
   set(&axes, "data_dir", "d");
   set(&axes, "lr", "log 0.001 0.1");
   set(&axes, "clip", "uniform 1 2");
-  study_runs runs = planned(&axes, 400);
+  study_runs runs = planned(&axes, 100);
   for (size_t i = 0; i < runs.count; i++) {
     const double lr = strtod(runs.runs[i].run.lr, NULL), clip = runs.runs[i].run.clip;
     assert_true(lr >= 0.000999 && lr <= 0.1001);
     assert_true(clip >= 1 && clip <= 2);
     low_half += lr < 0.01;
   }
-  /* Evenly in the logarithm: half of them below the middle; 6 deviations are 0.15. */
-  assert_true(fabs((double)low_half / (double)runs.count - 0.5) < 0.15);
+  /* Evenly in the logarithm: half of them below the middle; 5 deviations are 0.25. */
+  assert_true(fabs((double)low_half / (double)runs.count - 0.5) < 0.25);
   study_release(&runs);
 }
 
