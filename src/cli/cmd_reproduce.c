@@ -75,7 +75,8 @@ static mousse_status execute(const cli_invocation *call, const reproduction *wha
   MO_TRY(reproduce(what, &results, &stopped, error));
   if (stopped != 0) {
     fprintf(stderr, "\nmousse: stopped, all is saved; the same command continues\n");
-    raise(stopped);
+    raise(stopped); /* whoever sent it sees that it had effect */
+    return MOUSSE_OK;
   }
   const mousse_status status = write_report(results, what->directory, call->quiet, error);
   json_decref(results);

@@ -64,10 +64,9 @@ static mousse_status plan(const cli_invocation *call, study_runs *runs, mo_error
   return sweep_plan(&axes, (size_t)v->random, (uint64_t)v->random_seed, runs, error);
 }
 
-static mousse_status tell_end(const study_runs *runs, int stopped, mo_error *error)
+static mousse_status tell_failures(const study_runs *runs, mo_error *error)
 {
   const size_t failed = study_count(runs, STUDY_FAILED);
-  if (stopped != 0) return MOUSSE_OK;
   if (failed > 0)
     return mo_fail(error, MOUSSE_IO,
                    "%zu of %zu runs failed: see output.txt in their directories; the same "
@@ -95,9 +94,10 @@ static mousse_status execute(const cli_invocation *call, study_runs *runs, mo_er
   if (!call->quiet) study_print_table(runs);
   if (stopped != 0) {
     fprintf(stderr, "mousse: stopped, all is saved; the same command continues\n");
-    raise(stopped);
+    raise(stopped); /* whoever sent it sees that it had effect */
+    return MOUSSE_OK;
   }
-  return tell_end(runs, stopped, error);
+  return tell_failures(runs, error);
 }
 
 static mousse_status run(const cli_invocation *call, mo_error *error)

@@ -46,17 +46,14 @@ static mousse_status make_data(const reproduction *what, const char *out, mo_err
   return dataset_build(&options, &made, &existed, error);
 }
 
-/* Where the tokens are, made when they have to be. */
-static mousse_status prepare_data(const reproduction *what, char data_dir[MO_SETTING_PATH],
-                                  mo_error *error)
+/* Where the tokens are or will be. */
+static mousse_status data_directory(const reproduction *what, char data_dir[MO_SETTING_PATH],
+                                    mo_error *error)
 {
-  MO_TRY(mo_make_directories(what->directory, error));
-  if (what->data_dir != NULL) {
-    snprintf(data_dir, MO_SETTING_PATH, "%s", what->data_dir);
-    return MOUSSE_OK;
-  }
-  MO_TRY(mo_path_join(data_dir, MO_SETTING_PATH, what->directory, "data", error));
-  return make_data(what, data_dir, error);
+  if (what->data_dir == NULL)
+    return mo_path_join(data_dir, MO_SETTING_PATH, what->directory, "data", error);
+  snprintf(data_dir, MO_SETTING_PATH, "%s", what->data_dir);
+  return MOUSSE_OK;
 }
 
 static mousse_status add_grids(study_protocol *p, study_runs *runs, mo_error *error)
@@ -175,7 +172,9 @@ mousse_status reproduce(const reproduction *what, json_t **results, int *stopped
   study_protocol protocol = {.cells = NULL};
   study_runs runs;
   *results = NULL;
-  MO_TRY(prepare_data(what, data_dir, error));
+  MO_TRY(mo_make_directories(what->directory, error));
+  MO_TRY(data_directory(what, data_dir, error));
+  if (what->data_dir == NULL) MO_TRY(make_data(what, data_dir, error));
   MO_TRY(open_runs(what, &runs, error));
   mousse_status status = protocol_plan(&protocol, what->scale, what->figures, data_dir, error);
   if (status == MOUSSE_OK) status = make_runs(&protocol, &runs, what, stopped, error);

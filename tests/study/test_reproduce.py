@@ -67,6 +67,9 @@ class Reproduce(ProgramTest):
             process.wait()
         self.run_mousse(*words, "--out", "killed")
         self.assertEqual(self.losses("killed"), self.losses("whole"))
+        plan = self.output(*words, "--out", "killed", "--dry-run").decode()
+        self.assertIn("complete", plan)
+        self.assertNotIn("waiting", plan)
 
     def losses(self, directory):
         figure = json.loads(self.read(f"{directory}/results.json"))["figures"][0]
