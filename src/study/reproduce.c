@@ -156,10 +156,11 @@ static mousse_status open_runs(const reproduction *what, study_runs *runs, mo_er
 
 mousse_status reproduce_plan(const reproduction *what, study_runs *runs, mo_error *error)
 {
+  char data_dir[MO_SETTING_PATH];
   study_protocol protocol = {.cells = NULL};
   MO_TRY(open_runs(what, runs, error));
-  mousse_status status = protocol_plan(&protocol, what->scale, what->figures,
-                                       what->data_dir != NULL ? what->data_dir : "data", error);
+  MO_TRY(data_directory(what, data_dir, error));
+  mousse_status status = protocol_plan(&protocol, what->scale, what->figures, data_dir, error);
   if (status == MOUSSE_OK) status = add_grids(&protocol, runs, error);
   protocol_release(&protocol);
   return status;
