@@ -14,6 +14,7 @@ double mo_trace(const float *a, size_t n); /* of an n x n matrix */
 
 void mo_scale(float *x, size_t count, float factor);
 void mo_accumulate(float *to, const float *from, size_t count); /* to += from */
+void mo_subtract(float *to, const float *from, size_t count, float factor); /* to -= f from */
 void mo_copy_scaled(float *to, const float *from, size_t count, float factor);
 
 /* w = keep * w - step * u: decoupled decay and the step, in one pass. */
