@@ -79,7 +79,7 @@ struct mousse_optimizer {
 
 enum { MO_EXCHANGE_FLOATS = 1 << 16 };
 
-/* Elements that one thread takes at a time of what is cut: some ten microseconds of work, and a
+/* Elements that one thread takes at a time of what is cut: tens of microseconds of work, and a
  * multiple of every vector register. */
 enum { MO_PIECE = 1 << 16 };
 

@@ -156,6 +156,7 @@ static void give_back(mousse_optimizer *opt)
   mo_arena_release(&opt->workspace);
   opt->order = NULL;
   opt->work = NULL;
+  opt->largest = NULL;
   for (size_t i = 0; i < opt->param_count; i++) {
     opt->params[i].owner = -1;
     opt->params[i].part_count = 0;
@@ -210,6 +211,7 @@ mousse_status mousse_plan(mousse_optimizer *opt, int rank, size_t *bytes)
   mo_arena_release(&opt->lists);
   opt->order = NULL;
   opt->work = NULL;
+  opt->largest = NULL;
   return fits ? MOUSSE_OK : no_memory(opt, "state and workspace");
 }
 
