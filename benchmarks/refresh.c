@@ -4,15 +4,17 @@
  *
  * A is a moving average of the Gram matrices of random gradients whose spectrum decays as 1/i
  * in a random basis; what is measured is the refresh at step 30, ten steps after the last one
- * (qr starts from that one's basis). Cost: seconds relative to a product of two n x n float
- * matrices, both on one thread. Error against the decomposition in double, over its
- * eigenvectors q with eigenvalues l: overall ||(P - A^-power) Q|| / ||A^-power||, and the worst
- * direction, max ||P q - l^-power q|| / l^-power. Prints rows of a Markdown table.
+ * (qr starts from that one's basis, "none" keeps that one's exact root). Cost: seconds relative
+ * to a product of two n x n float matrices, both on one thread. Error against the decomposition
+ * in double, over its eigenvectors q with eigenvalues l: overall ||(P - A^-power) Q|| /
+ * ||A^-power||, and the worst direction, max ||P q - l^-power q|| / l^-power. Prints rows of a
+ * Markdown table.
  */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "linalg/blas.h"
+#include "linalg/orthonormal.h"
 #include "linalg/vector.h"
 #include "optim/root.h"
 
@@ -30,6 +32,7 @@ typedef struct study {
   mo_side side;
   float *mixing;                    /* n x n: covariance root of the gradients */
   float *fold;                      /* the statistics at the last step */
+  float *old;                       /* those of one period before it */
   float *trial;                     /* a copy that a refresh works on */
   float *basis;                     /* qr's, from one period before the last step */
   float *moved;                     /* a copy of it that a refresh works on */
@@ -52,6 +55,7 @@ static void lay_out(study *s)
   }
   s->mixing = mo_arena_floats(a, square);
   s->fold = mo_arena_floats(a, n * (n + 1));
+  s->old = mo_arena_floats(a, n * (n + 1));
   s->trial = mo_arena_floats(a, n * (n + 1));
   s->basis = mo_arena_floats(a, square);
   s->moved = mo_arena_floats(a, square);
@@ -105,6 +109,7 @@ static void collect_statistics(study *s)
     if (step != STEPS - PERIOD) continue;
     const mo_root_rule rule = rule_for(MO_REFRESH_QR, 0.125, 0, step);
     memcpy(s->trial, s->fold, s->n * (s->n + 1) * sizeof *s->trial);
+    memcpy(s->old, s->fold, s->n * (s->n + 1) * sizeof *s->old);
     mo_root_refresh(s->side, &rule, s->trial, s->basis, s->work, &counts, NULL);
   }
 }
@@ -183,19 +188,39 @@ static errors measure_errors(study *s, double power)
   return (errors){sqrt(difference / reference), worst};
 }
 
+static const double powers[2] = {0.125, 0.25};
+
+static void print_row(const study *s, const char *name, double seconds, const errors e[2])
+{
+  printf("| %zu | %s | %.1f | %.1e | %.1e | %.1e | %.1e |\n", s->n, name,
+         seconds / s->sgemm_seconds, e[0].overall, e[0].worst, e[1].overall, e[1].worst);
+  fflush(stdout);
+}
+
 static void row(study *s, const char *name, mo_refresh method, int terms)
 {
   errors e[2];
   double seconds = 0.0;
-  static const double powers[2] = {0.125, 0.25};
   for (int i = 0; i < 2; i++) {
     const mo_root_rule rule = rule_for(method, powers[i], terms, STEPS);
     seconds = time_refresh(s, &rule);
     e[i] = measure_errors(s, powers[i]);
   }
-  printf("| %zu | %s | %.1f | %.1e | %.1e | %.1e | %.1e |\n", s->n, name,
-         seconds / s->sgemm_seconds, e[0].overall, e[0].worst, e[1].overall, e[1].worst);
-  fflush(stdout);
+  print_row(s, name, seconds, e);
+}
+
+/* No refresh: the exact root of one period before. */
+static void stale_row(study *s)
+{
+  errors e[2];
+  mo_counts counts = {0};
+  for (int i = 0; i < 2; i++) {
+    const mo_root_rule rule = rule_for(MO_REFRESH_EIGH, powers[i], 0, STEPS - PERIOD);
+    memcpy(s->trial, s->old, s->n * (s->n + 1) * sizeof *s->trial);
+    mo_root_refresh(s->side, &rule, s->trial, s->basis, s->work, &counts, NULL);
+    e[i] = measure_errors(s, powers[i]);
+  }
+  print_row(s, "none", 0.0, e);
 }
 
 static void study_size(size_t n)
@@ -208,6 +233,7 @@ static void study_size(size_t n)
   collect_statistics(&s);
   decompose(&s);
   time_sgemm(&s);
+  stale_row(&s);
   row(&s, "eigh", MO_REFRESH_EIGH, 0);
   row(&s, "qr", MO_REFRESH_QR, 0);
   for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {

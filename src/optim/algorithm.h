@@ -102,6 +102,9 @@ typedef struct mo_algorithm {
   size_t (*layout)(const void *config, mo_shape shape, mo_part parts[MO_MAX_PARTS]);
   size_t (*work_floats)(const void *config, mo_shape shape); /* NULL: none */
   double (*flops)(const void *config, mo_shape shape);       /* weighs the sharding */
+  /* Every element is updated from its own gradient and state alone, each part of the state has
+   * one float per element, and so update() may be given any run of elements as a row. */
+  bool element_wise;
   /* Cannot fail: gradients are finite, memory is there, numerical trouble has fall-backs. */
   void (*update)(const void *config, const mo_update *u);
 } mo_algorithm;

@@ -92,6 +92,10 @@ static void plan_lists(mousse_optimizer *opt, mo_arena *arena, counters *c)
   opt->order = mo_arena_take(arena, opt->param_count, sizeof *opt->order);
   opt->work = mo_arena_take(arena, (size_t)opt->threads, sizeof *opt->work);
   opt->exchange = mo_arena_floats(arena, opt->comm.size > 1 ? MO_EXCHANGE_FLOATS : 0);
+  opt->piece_count = 0;
+  for (size_t i = 0; i < opt->param_count; i++)
+    opt->piece_count += mo_piece_count(opt->params[i].shape);
+  opt->largest = mo_arena_floats(arena, opt->piece_count);
   c->cost = mo_arena_take(arena, opt->param_count, sizeof *c->cost);
   c->load = mo_arena_take(arena, (size_t)opt->comm.size, sizeof *c->load);
   c->rank_in_group = mo_arena_take(arena, opt->group_count, sizeof *c->rank_in_group);
@@ -152,6 +156,7 @@ static void give_back(mousse_optimizer *opt)
   mo_arena_release(&opt->workspace);
   opt->order = NULL;
   opt->work = NULL;
+  opt->largest = NULL;
   for (size_t i = 0; i < opt->param_count; i++) {
     opt->params[i].owner = -1;
     opt->params[i].part_count = 0;
@@ -206,6 +211,7 @@ mousse_status mousse_plan(mousse_optimizer *opt, int rank, size_t *bytes)
   mo_arena_release(&opt->lists);
   opt->order = NULL;
   opt->work = NULL;
+  opt->largest = NULL;
   return fits ? MOUSSE_OK : no_memory(opt, "state and workspace");
 }
 

@@ -12,12 +12,41 @@
 #include <math.h>
 #include <stdio.h>
 
+/* A run of elements of one parameter, for one thread: a long one must not hold up the rest. Cut
+ * by length alone, at whole vector registers, so that the bits are those of the whole. */
+typedef struct piece {
+  size_t start, count;
+} piece;
+
+static piece cut(const mo_param *param, size_t which)
+{
+  const size_t start = which * MO_PIECE, left = mo_elements(param->shape) - start;
+  return (piece){start, left < MO_PIECE ? left : MO_PIECE};
+}
+
 static void look_at_gradient(void *context, size_t item, int thread)
 {
   mousse_optimizer *opt = context;
-  mo_param *param = &opt->params[item];
+  const mo_param *param = opt->params;
+  size_t which = item;
   (void)thread;
-  param->largest = mo_largest(param->grad, mo_elements(param->shape));
+  for (; which >= mo_piece_count(param->shape); param++) which -= mo_piece_count(param->shape);
+  const piece p = cut(param, which);
+  opt->largest[item] = mo_largest(param->grad + p.start, p.count);
+}
+
+/* The largest magnitude of every gradient, negative when an element is not finite. */
+static void look_at_gradients(mousse_optimizer *opt)
+{
+  mo_parallel(opt->threads, opt->piece_count, look_at_gradient, opt);
+  const float *largest = opt->largest;
+  for (size_t i = 0; i < opt->param_count; i++) {
+    mo_param *param = &opt->params[i];
+    param->largest = 0.0f;
+    for (const float *end = largest + mo_piece_count(param->shape); largest < end; largest++)
+      if (param->largest >= 0.0f && (*largest < 0.0f || *largest > param->largest))
+        param->largest = *largest;
+  }
 }
 
 /* The place of the first element that is not a number, for the message. */
@@ -31,7 +60,7 @@ static size_t first_bad(const mo_param *param)
 /* Every rank must come to the same decision, even if only one of them sees the bad gradient. */
 static mousse_status check_gradients(mousse_optimizer *opt)
 {
-  mo_parallel(opt->threads, opt->param_count, look_at_gradient, opt);
+  look_at_gradients(opt);
   const mo_param *bad = NULL;
   for (size_t i = 0; bad == NULL && i < opt->param_count; i++)
     if (opt->params[i].largest < 0.0f) bad = &opt->params[i];
@@ -69,28 +98,66 @@ static void note_end(mo_param *param)
   mo_note(param->telemetry, "fallbacks", (double)param->counts.kept);
 }
 
-static void update_one(void *context, size_t item, int thread)
+static void adapt_unit(void *context, size_t item, int thread)
 {
   mousse_optimizer *opt = context;
   mo_param *param = &opt->params[opt->order[item]];
-  const mo_group *group = mo_param_group(opt, param);
-  const bool watched = opt->observe != NULL;
-
+  (void)thread;
   param->unit =
       mo_unit_adapt(param->unit, param->largest, param->parts, param->part_count, param->state);
-  if (watched) note_beginning(param);
-  const mo_update u = {.shape = param->shape,
+}
+
+/* How many items of the parallel loop a parameter is. What is told to an observer is told about
+ * the whole of it. */
+static size_t update_items(const mousse_optimizer *opt, const mo_param *param)
+{
+  const bool cuttable = mo_param_group(opt, param)->algorithm->element_wise;
+  return cuttable && opt->observe == NULL ? mo_piece_count(param->shape) : 1;
+}
+
+static void update_part(mousse_optimizer *opt, mo_param *param, mo_shape shape, size_t start,
+                        int thread)
+{
+  const mo_group *group = mo_param_group(opt, param);
+  float *state[MO_MAX_PARTS];
+  for (size_t i = 0; i < param->part_count; i++) state[i] = param->state[i] + start;
+  const mo_update u = {.shape = shape,
                        .step = opt->steps + 1,
                        .phase = param->phase,
-                       .value = param->value,
-                       .grad = param->grad,
-                       .state = param->state,
+                       .value = param->value + start,
+                       .grad = param->grad + start,
+                       .state = state,
                        .work = opt->work[thread],
                        .gain = mo_unit_gain(param->unit),
                        .counts = &param->counts,
-                       .telemetry = watched ? param->telemetry : NULL};
+                       .telemetry = opt->observe != NULL ? param->telemetry : NULL};
   group->algorithm->update(group->config, &u);
-  if (watched) note_end(param);
+}
+
+static void update_one(void *context, size_t item, int thread)
+{
+  mousse_optimizer *opt = context;
+  const size_t *at = opt->order;
+  for (; item >= update_items(opt, &opt->params[*at]); at++)
+    item -= update_items(opt, &opt->params[*at]);
+  mo_param *param = &opt->params[*at];
+  if (update_items(opt, param) > 1) {
+    const piece p = cut(param, item);
+    update_part(opt, param, (mo_shape){1, p.count}, p.start, thread);
+    return;
+  }
+  if (opt->observe != NULL) note_beginning(param);
+  update_part(opt, param, param->shape, 0, thread);
+  if (opt->observe != NULL) note_end(param);
+}
+
+static void update_all(mousse_optimizer *opt)
+{
+  size_t items = 0;
+  for (size_t i = 0; i < opt->owned_count; i++)
+    items += update_items(opt, &opt->params[opt->order[i]]);
+  mo_parallel(opt->threads, opt->owned_count, adapt_unit, opt);
+  mo_parallel(opt->threads, items, update_one, opt);
 }
 
 static mousse_status share_values(mousse_optimizer *opt)
@@ -141,7 +208,7 @@ mousse_status mousse_step(mousse_optimizer *opt)
   MO_TRY(mo_require(opt, MO_READY, "mousse_step"));
   MO_TRY(check_gradients(opt));
   mo_blas_enter();
-  mo_parallel(opt->threads, opt->owned_count, update_one, opt);
+  update_all(opt);
   mo_blas_leave();
   MO_TRY(share_values(opt));
   opt->steps++;

@@ -93,5 +93,6 @@ const mo_algorithm mo_algorithm_adamw = {
     .config_bytes = sizeof(config),
     .layout = layout,
     .flops = flops,
+    .element_wise = true,
     .update = update,
 };

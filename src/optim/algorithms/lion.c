@@ -75,5 +75,6 @@ const mo_algorithm mo_algorithm_lion = {
     .config_bytes = sizeof(config),
     .layout = layout,
     .flops = flops,
+    .element_wise = true,
     .update = update,
 };

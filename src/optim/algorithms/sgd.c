@@ -79,5 +79,6 @@ const mo_algorithm mo_algorithm_sgd = {
     .layout = layout,
     .work_floats = work_floats,
     .flops = flops,
+    .element_wise = true,
     .update = update,
 };
