@@ -97,6 +97,10 @@ typedef struct mo_algorithm {
   const char *name, *help;
   const mo_option *options;
   size_t option_count, config_bytes;
+  /* What becomes of an element depends on that element's own gradient, value and state; every
+   * part of the state has one float per element; the only quantity noted is a root mean square
+   * over elements. Then parameters can be cut anywhere and divided among ranks. */
+  bool elementwise;
   /* NULL: any shape is accepted. Otherwise NULL for yes, or why not. */
   const char *(*refuses)(mo_shape shape);
   size_t (*layout)(const void *config, mo_shape shape, mo_part parts[MO_MAX_PARTS]);

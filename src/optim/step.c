@@ -6,7 +6,8 @@
 #include "base/parallel.h"
 #include "linalg/blas.h"
 #include "linalg/vector.h"
-#include "optim/optimizer.h"
+#include "optim/exchange.h"
+#include "optim/shares.h"
 #include "optim/unit.h"
 
 #include <math.h>
@@ -28,7 +29,8 @@ static size_t first_bad(const mo_param *param)
   return i;
 }
 
-/* Every rank must come to the same decision, even if only one of them sees the bad gradient. */
+/* Every rank must come to the same decision, even if only one of them sees the bad gradient or
+ * has an observer. */
 static mousse_status check_gradients(mousse_optimizer *opt)
 {
   mo_parallel(opt->threads, opt->param_count, look_at_gradient, opt);
@@ -36,12 +38,10 @@ static mousse_status check_gradients(mousse_optimizer *opt)
   for (size_t i = 0; bad == NULL && i < opt->param_count; i++)
     if (opt->params[i].largest < 0.0f) bad = &opt->params[i];
 
-  float bad_ranks = bad != NULL ? 1.0f : 0.0f;
-  if (opt->comm.sum(opt->comm.context, &bad_ranks, 1) != 0) {
-    opt->phase = MO_BROKEN;
-    return mo_fail(&opt->error, MOUSSE_COMM,
-                   "could not compare gradients with the other ranks");
-  }
+  float ranks[2] = {bad != NULL ? 1.0f : 0.0f, opt->observe != NULL ? 1.0f : 0.0f};
+  if (opt->comm.sum(opt->comm.context, ranks, 2) != 0)
+    return mo_come_apart(opt, "compare gradients");
+  opt->watched = ranks[1] > 0.0f;
   if (bad != NULL) {
     const size_t place = first_bad(bad);
     return mo_fail(&opt->error, MOUSSE_NOT_FINITE,
@@ -49,7 +49,7 @@ static mousse_status check_gradients(mousse_optimizer *opt)
                    bad->name, (double)bad->grad[place], place / bad->shape.cols,
                    place % bad->shape.cols);
   }
-  if (bad_ranks > 0.0f)
+  if (ranks[0] > 0.0f)
     return mo_fail(&opt->error, MOUSSE_NOT_FINITE,
                    "a gradient on another rank is not finite; nothing was changed");
   return MOUSSE_OK;
@@ -74,49 +74,33 @@ static void update_one(void *context, size_t item, int thread)
   mousse_optimizer *opt = context;
   mo_param *param = &opt->params[opt->order[item]];
   const mo_group *group = mo_param_group(opt, param);
-  const bool watched = opt->observe != NULL;
 
-  param->unit =
-      mo_unit_adapt(param->unit, param->largest, param->parts, param->part_count, param->state);
-  if (watched) note_beginning(param);
-  const mo_update u = {.shape = param->shape,
+  if (opt->watched) note_beginning(param);
+  const mo_update u = {.shape = mo_share_shape(param, param->own),
                        .step = opt->steps + 1,
                        .phase = param->phase,
-                       .value = param->value,
-                       .grad = param->grad,
+                       .value = param->value + param->own->first,
+                       .grad = param->grad + param->own->first,
                        .state = param->state,
                        .work = opt->work[thread],
                        .gain = mo_unit_gain(param->unit),
                        .counts = &param->counts,
-                       .telemetry = watched ? param->telemetry : NULL};
+                       .telemetry = opt->watched ? param->telemetry : NULL};
   group->algorithm->update(group->config, &u);
-  if (watched) note_end(param);
-}
-
-static mousse_status share_values(mousse_optimizer *opt)
-{
-  for (size_t i = 0; i < opt->param_count; i++) {
-    mo_param *param = &opt->params[i];
-    if (opt->comm.broadcast(opt->comm.context, param->value, mo_elements(param->shape),
-                            param->owner) == 0)
-      continue;
-    opt->phase = MO_BROKEN;
-    return mo_fail(&opt->error, MOUSSE_COMM, "could not share '%s' with the other ranks",
-                   param->name);
-  }
-  return MOUSSE_OK;
+  if (opt->watched) note_end(param);
 }
 
 /* On the caller's thread and in the order of registration, whoever computed what when. */
-static void tell_observer(const mousse_optimizer *opt)
+static mousse_status tell_observer(mousse_optimizer *opt)
 {
-  for (size_t i = 0; opt->observe != NULL && i < opt->param_count; i++) {
-    const mo_param *param = &opt->params[i];
-    if (param->owner != opt->comm.rank) continue;
-    for (int note = 0; note < param->telemetry->count; note++)
+  for (size_t i = 0; opt->watched && i < opt->param_count; i++) {
+    mo_param *param = &opt->params[i];
+    MO_TRY(mo_exchange_telemetry(opt, param));
+    for (int64_t note = 0; opt->observe != NULL && note < param->telemetry->count; note++)
       opt->observe(opt->observe_user, param->name, param->telemetry->notes[note].quantity,
                    param->telemetry->notes[note].value);
   }
+  return MOUSSE_OK;
 }
 
 /* A preconditioner that could not be computed is worth a line, once each time. */
@@ -140,14 +124,14 @@ mousse_status mousse_step(mousse_optimizer *opt)
 {
   MO_TRY(mo_require(opt, MO_READY, "mousse_step"));
   MO_TRY(check_gradients(opt));
+  MO_TRY(mo_exchange_units(opt));
   mo_blas_enter();
   mo_parallel(opt->threads, opt->owned_count, update_one, opt);
   mo_blas_leave();
-  MO_TRY(share_values(opt));
+  MO_TRY(mo_exchange_values(opt));
   opt->steps++;
   warn_of_fallbacks(opt);
-  tell_observer(opt);
-  return MOUSSE_OK;
+  return tell_observer(opt);
 }
 
 mousse_status mousse_observe(mousse_optimizer *opt, mousse_observe_fn fn, void *user)

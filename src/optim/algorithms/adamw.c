@@ -91,6 +91,7 @@ const mo_algorithm mo_algorithm_adamw = {
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .config_bytes = sizeof(config),
+    .elementwise = true,
     .layout = layout,
     .flops = flops,
     .update = update,

@@ -73,6 +73,7 @@ const mo_algorithm mo_algorithm_lion = {
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .config_bytes = sizeof(config),
+    .elementwise = true,
     .layout = layout,
     .flops = flops,
     .update = update,
