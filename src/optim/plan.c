@@ -37,8 +37,7 @@ static void keep_owned(mousse_optimizer *opt)
 {
   opt->owned_count = 0;
   for (size_t i = 0; i < opt->param_count; i++)
-    if (opt->params[opt->order[i]].own != NULL)
-      opt->order[opt->owned_count++] = opt->order[i];
+    if (opt->params[opt->order[i]].own != NULL) opt->order[opt->owned_count++] = opt->order[i];
 }
 
 static size_t most_work(const mousse_optimizer *opt, int rank)
@@ -109,7 +108,8 @@ static void lay_out_parts(mousse_optimizer *opt)
   }
 }
 
-/* Owners, phases and the lists that they are found with, instead of those of an earlier plan. */
+/* Owners, phases and the lists that they are found with, instead of those of an earlier plan.
+ */
 static bool assign(mousse_optimizer *opt)
 {
   counters c;
