@@ -90,6 +90,34 @@ static double distance(const float *a, const float *b, size_t count)
   return sqrt(sum);
 }
 
+/* What the table says of an algorithm, so that ranks may divide its tensors: two halves under
+ * names of their own come out like the whole. */
+static void test_elementwise_algorithms_can_be_cut(void **state)
+{
+  (void)state;
+  enum { HALF = ALL / 2 };
+  for (size_t i = 0; mo_algorithm_at(i) != NULL; i++) {
+    trial whole, halves;
+    if (!mo_algorithm_at(i)->elementwise) continue;
+    start(&whole, mo_algorithm_at(i)->name);
+    mo_random_fill(halves.value, ALL, 1.0, 1, 1);
+    assert_int_equal(mousse_create(NULL, &halves.opt), MOUSSE_OK);
+    mousse_add_group(halves.opt, mo_algorithm_at(i)->name, &halves.group);
+    mousse_add_param(halves.opt, halves.group, "a", 1, HALF, halves.value, halves.grad);
+    mousse_add_param(halves.opt, halves.group, "b", 1, HALF, halves.value + HALF,
+                     halves.grad + HALF);
+    assert_int_equal(mousse_prepare(whole.opt), MOUSSE_OK);
+    assert_int_equal(mousse_prepare(halves.opt), MOUSSE_OK);
+    run(&whole, 0, 12, 0.0f);
+    run(&halves, 0, 12, 0.0f);
+    assert_memory_equal(whole.value, halves.value, sizeof whole.value);
+    assert_int_equal(mousse_param_state_bytes(whole.opt, "w"),
+                     2 * mousse_param_state_bytes(halves.opt, "a"));
+    mousse_destroy(whole.opt);
+    mousse_destroy(halves.opt);
+  }
+}
+
 static void test_fused_form_equals_plain_form(void **state)
 {
   (void)state;
@@ -279,6 +307,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_units_follow_the_gradient),
       cmocka_unit_test(test_workspace_contents_do_not_matter),
+      cmocka_unit_test(test_elementwise_algorithms_can_be_cut),
       cmocka_unit_test(test_fused_form_equals_plain_form),
       cmocka_unit_test(test_staggered_refreshes),
       cmocka_unit_test(test_fall_backs_are_logged),
