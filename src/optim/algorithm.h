@@ -100,7 +100,7 @@ typedef struct mo_algorithm {
   /* What becomes of an element depends on that element's own gradient, value and state; every
    * part of the state has one float per element; the only quantity noted is a root mean square
    * over elements. Then parameters can be cut anywhere and divided among ranks. */
-  bool elementwise;
+  bool element_wise;
   /* NULL: any shape is accepted. Otherwise NULL for yes, or why not. */
   const char *(*refuses)(mo_shape shape);
   size_t (*layout)(const void *config, mo_shape shape, mo_part parts[MO_MAX_PARTS]);

@@ -14,7 +14,7 @@
 
 static bool elementwise(const mousse_optimizer *opt, const mo_param *param)
 {
-  return mo_param_group(opt, param)->algorithm->elementwise;
+  return mo_param_group(opt, param)->algorithm->element_wise;
 }
 
 static double state_bytes(const mo_param *param)

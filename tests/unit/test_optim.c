@@ -98,7 +98,7 @@ static void test_elementwise_algorithms_can_be_cut(void **state)
   enum { HALF = ALL / 2 };
   for (size_t i = 0; mo_algorithm_at(i) != NULL; i++) {
     trial whole, halves;
-    if (!mo_algorithm_at(i)->elementwise) continue;
+    if (!mo_algorithm_at(i)->element_wise) continue;
     start(&whole, mo_algorithm_at(i)->name);
     mo_random_fill(halves.value, ALL, 1.0, 1, 1);
     assert_int_equal(mousse_create(NULL, &halves.opt), MOUSSE_OK);

@@ -91,8 +91,8 @@ const mo_algorithm mo_algorithm_adamw = {
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .config_bytes = sizeof(config),
-    .elementwise = true,
     .layout = layout,
     .flops = flops,
+    .element_wise = true,
     .update = update,
 };

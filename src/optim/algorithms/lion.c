@@ -73,8 +73,8 @@ const mo_algorithm mo_algorithm_lion = {
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .config_bytes = sizeof(config),
-    .elementwise = true,
     .layout = layout,
     .flops = flops,
+    .element_wise = true,
     .update = update,
 };

@@ -76,9 +76,9 @@ const mo_algorithm mo_algorithm_sgd = {
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .config_bytes = sizeof(config),
-    .elementwise = true,
     .layout = layout,
     .work_floats = work_floats,
     .flops = flops,
+    .element_wise = true,
     .update = update,
 };
