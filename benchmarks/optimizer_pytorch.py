@@ -71,6 +71,8 @@ class Mousse(Matrix):
 
 
 class Soap(Matrix):
+    """Only what the formulas need: the first moment changes basis when there is a new basis."""
+
     def start(self):
         self.left, self.right = self.grad @ self.grad.T, self.grad.T @ self.grad
         self.left_basis = torch.linalg.eigh(self.left)[1].flip(1)
@@ -100,6 +102,38 @@ class Soap(Matrix):
             self.first = self.left_basis.T @ back @ self.right_basis
 
 
+class SoapPublished(Soap):
+    """The products of the authors' program (github.com/nikhilvyas/SOAP): the first moment leaves the basis and
+    returns in every step, and a move of the basis multiplies the statistics twice."""
+
+    def project(self, x):
+        return (x.T @ self.left_basis).T @ self.right_basis
+
+    def project_back(self, x):
+        return (x.T @ self.left_basis.T).T @ self.right_basis.T
+
+    @staticmethod
+    def move(statistics, basis):
+        order = torch.argsort(torch.diag(basis.T @ statistics @ basis), descending=True)
+        return torch.linalg.qr(statistics @ basis[:, order])[0], order
+
+    def step(self, refresh):
+        rotated = self.project(self.grad)
+        self.first.mul_(0.95).add_(rotated, alpha=0.05)
+        self.second.mul_(0.95).add_(rotated.square(), alpha=0.05)
+        self.value.add_(self.project_back(self.first / self.second.sqrt().add_(1e-8)), alpha=-3e-3)
+        self.value.add_(self.value, alpha=-3e-3 * 0.01)
+        self.first = self.project_back(self.first)
+        self.left.lerp_(self.grad @ self.grad.T, 0.05)
+        self.right.lerp_(self.grad.T @ self.grad, 0.05)
+        if refresh:
+            self.left_basis, order = self.move(self.left, self.left_basis)
+            self.second = self.second.index_select(0, order)
+            self.right_basis, order = self.move(self.right, self.right_basis)
+            self.second = self.second.index_select(1, order)
+        self.first = self.project(self.first)
+
+
 class Formula:
     def __init__(self, matrix, rows, cols, copies):
         self.matrices = [matrix(rows, cols) for _ in range(copies)]
@@ -120,7 +154,7 @@ class AdamW:
         self.optimizer.step()
 
 
-FORMULAS = {"muon": Muon, "mousse": Mousse, "soap": Soap}
+FORMULAS = {"muon": Muon, "mousse": Mousse, "soap": Soap, "soap_published": SoapPublished}
 
 
 def main():

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "linalg/blas.h"
+#include "linalg/orthonormal.h"
 #include "linalg/vector.h"
 #include "optim/root.h"
 

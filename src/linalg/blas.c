@@ -93,17 +93,34 @@ void mo_symm_right(mo_triangle triangle, size_t rows, size_t cols, const float *
               s, (int)s_stride, x, (int)x_stride, 0.0f, c, (int)c_stride);
 }
 
+/* The lower triangle of op(A) * op(B): two triangles of half the size and the square between
+ * them, so that most of the work is in large products. */
+static void lower_product(mo_transpose transpose_a, mo_transpose transpose_b, size_t n,
+                          size_t inner, const float *a, size_t a_stride, const float *b,
+                          size_t b_stride, float *c, size_t c_stride)
+{
+  enum { LEAF = 64, LANES = 16 }; /* a smaller leaf wastes BLAS's packing, a larger one flops */
+  if (n <= LEAF) {
+    mo_gemm(transpose_a, transpose_b, n, n, inner, 1.0f, a, a_stride, b, b_stride, 0.0f, c,
+            c_stride);
+    return;
+  }
+  const size_t half = (n / 2 + LANES - 1) / LANES * LANES;
+  const float *a_low = transpose_a == MO_PLAIN ? a + half * a_stride : a + half;
+  const float *b_right = transpose_b == MO_PLAIN ? b + half : b + half * b_stride;
+  float *c_low = c + half * c_stride;
+  lower_product(transpose_a, transpose_b, half, inner, a, a_stride, b, b_stride, c, c_stride);
+  mo_gemm(transpose_a, transpose_b, n - half, half, inner, 1.0f, a_low, a_stride, b, b_stride,
+          0.0f, c_low, c_stride);
+  lower_product(transpose_a, transpose_b, n - half, inner, a_low, a_stride, b_right, b_stride,
+                c_low + half, c_stride);
+}
+
 void mo_symmetric_product(mo_transpose transpose_a, mo_transpose transpose_b, size_t n,
                           size_t inner, const float *a, size_t a_stride, const float *b,
                           size_t b_stride, float *c)
 {
-  enum { PANEL = 64 }; /* rows: fewer waste BLAS's packing, more waste the upper triangle */
-  for (size_t row = 0; row < n; row += PANEL) {
-    const size_t rows = n - row < PANEL ? n - row : PANEL;
-    const float *panel = transpose_a == MO_PLAIN ? a + row * a_stride : a + row;
-    mo_gemm(transpose_a, transpose_b, rows, row + rows, inner, 1.0f, panel, a_stride, b,
-            b_stride, 0.0f, c + row * n, n);
-  }
+  lower_product(transpose_a, transpose_b, n, inner, a, a_stride, b, b_stride, c, n);
   mo_mirror(n, c, n);
 }
 

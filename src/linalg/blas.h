@@ -44,7 +44,7 @@ void mo_symm_right(mo_triangle triangle, size_t rows, size_t cols, const float *
                    size_t s_stride, const float *x, size_t x_stride, float *c, size_t c_stride);
 
 /* C = op(A) * op(B), n x n, when the result is known to be symmetric (A and B commute, or
- * B = D A^T with D symmetric): computes the lower triangle by row panels and mirrors it. */
+ * B = D A^T with D symmetric): computes the lower triangle and mirrors it. */
 void mo_symmetric_product(mo_transpose transpose_a, mo_transpose transpose_b, size_t n,
                           size_t inner, const float *a, size_t a_stride, const float *b,
                           size_t b_stride, float *c);

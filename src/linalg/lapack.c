@@ -99,22 +99,6 @@ bool mo_invert_definite(size_t n, float *a)
          lower_finite_float(n, a);
 }
 
-size_t mo_orthonormal_work_floats(size_t n)
-{
-  return n + QR_BLOCK * n;
-}
-
-bool mo_orthonormal_rows(size_t n, float *a, float *work)
-{
-  if (!all_finite_float(a, n * n)) return false;
-  float *tau = work, *rest = work + n;
-  const lapack_int size = (lapack_int)n, length = (lapack_int)(QR_BLOCK * n);
-  return LAPACKE_sgeqrf_work(LAPACK_COL_MAJOR, size, size, a, size, tau, rest, length) == 0 &&
-         LAPACKE_sorgqr_work(LAPACK_COL_MAJOR, size, size, size, a, size, tau, rest, length) ==
-             0 &&
-         all_finite_float(a, n * n);
-}
-
 /* dgesdd with JOBZ = 'S', k = min(rows, cols): 4 k^2 + 7 k by its documentation, plus the
  * blocked QR of the longer side. */
 static size_t svd_doubles(size_t rows, size_t cols)

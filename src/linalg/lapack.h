@@ -32,11 +32,6 @@ bool mo_eigenvalues(size_t n, float *a, float *values, float *work);
  * Cholesky factorization. False when it is not positive definite to working precision. */
 bool mo_invert_definite(size_t n, float *a);
 
-/* Replaces the rows of an n x n matrix by an orthonormal basis built from them in order (the
- * transposed Q factor of its transpose). `work` has mo_orthonormal_work_floats(n) floats. */
-size_t mo_orthonormal_work_floats(size_t n);
-bool mo_orthonormal_rows(size_t n, float *a, float *work);
-
 /* The polar factor U V^T of the rows x cols matrix x = U S V^T, in place, by a singular value
  * decomposition in double. Directions whose singular value is below 1e-6 of the largest have
  * no defined direction and become 0. `work` has mo_polar_work_doubles() doubles. */

@@ -60,6 +60,13 @@ MO_CLONES void mo_accumulate(float *restrict to, const float *restrict from, siz
   for (size_t i = 0; i < count; i++) to[i] += from[i];
 }
 
+MO_CLONES void mo_subtract(float *restrict to, const float *restrict from, size_t count,
+                           float factor)
+{
+#pragma omp simd
+  for (size_t i = 0; i < count; i++) to[i] -= factor * from[i];
+}
+
 MO_CLONES void mo_copy_scaled(float *restrict to, const float *restrict from, size_t count,
                               float factor)
 {

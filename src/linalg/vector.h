@@ -13,7 +13,8 @@ double mo_dot(const float *x, const float *y, size_t count);
 double mo_trace(const float *a, size_t n); /* of an n x n matrix */
 
 void mo_scale(float *x, size_t count, float factor);
-void mo_accumulate(float *to, const float *from, size_t count); /* to += from */
+void mo_accumulate(float *to, const float *from, size_t count);             /* to += from */
+void mo_subtract(float *to, const float *from, size_t count, float factor); /* to -= f from */
 void mo_copy_scaled(float *to, const float *from, size_t count, float factor);
 
 /* w = keep * w - step * u: decoupled decay and the step, in one pass. */

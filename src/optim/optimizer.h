@@ -77,7 +77,9 @@ struct mousse_optimizer {
   mo_arena workspace; /* what work points into */
   size_t *order;      /* parameters with an own share, costliest first */
   size_t owned_count;
-  float **work;    /* one workspace per thread */
+  float **work;   /* one workspace per thread */
+  float *largest; /* of each piece of every gradient, in the current step */
+  size_t piece_count;
   float *exchange; /* MO_EXCHANGE_FLOATS, for talking to other ranks */
 
   bool watched; /* on some rank, in the current step */
@@ -87,6 +89,15 @@ struct mousse_optimizer {
 };
 
 enum { MO_EXCHANGE_FLOATS = 1 << 16 };
+
+/* Elements that one thread takes at a time of what is cut: some ten microseconds of work, and a
+ * multiple of every vector register. */
+enum { MO_PIECE = 1 << 16 };
+
+static inline size_t mo_piece_count(mo_shape shape)
+{
+  return (mo_elements(shape) + MO_PIECE - 1) / MO_PIECE;
+}
 
 /* Longest parameter name, without its NUL. */
 enum { MO_NAME_LIMIT = 1023 };

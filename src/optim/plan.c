@@ -83,6 +83,10 @@ static void plan_lists(mousse_optimizer *opt, mo_arena *arena, counters *c)
   opt->order = mo_arena_take(arena, opt->param_count, sizeof *opt->order);
   opt->work = mo_arena_take(arena, (size_t)opt->threads, sizeof *opt->work);
   opt->exchange = mo_arena_floats(arena, opt->comm.size > 1 ? MO_EXCHANGE_FLOATS : 0);
+  opt->piece_count = 0;
+  for (size_t i = 0; i < opt->param_count; i++)
+    opt->piece_count += mo_piece_count(opt->params[i].shape);
+  opt->largest = mo_arena_floats(arena, opt->piece_count);
   c->cost = mo_arena_take(arena, opt->param_count, sizeof *c->cost);
   c->loads.flops = mo_arena_take(arena, (size_t)opt->comm.size, sizeof *c->loads.flops);
   c->loads.bytes = mo_arena_take(arena, (size_t)opt->comm.size, sizeof *c->loads.bytes);

@@ -3,6 +3,7 @@
 
 #include "linalg/blas.h"
 #include "linalg/fractions.h"
+#include "linalg/orthonormal.h"
 #include "linalg/vector.h"
 
 #include <math.h>

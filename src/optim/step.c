@@ -13,12 +13,41 @@
 #include <math.h>
 #include <stdio.h>
 
+/* A run of elements of one parameter, for one thread: a long one must not hold up the rest. Cut
+ * by length alone, at whole vector registers, so that the bits are those of the whole. */
+typedef struct piece {
+  size_t start, count;
+} piece;
+
+static piece cut(mo_shape shape, size_t which)
+{
+  const size_t start = which * MO_PIECE, left = mo_elements(shape) - start;
+  return (piece){start, left < MO_PIECE ? left : MO_PIECE};
+}
+
 static void look_at_gradient(void *context, size_t item, int thread)
 {
   mousse_optimizer *opt = context;
-  mo_param *param = &opt->params[item];
+  const mo_param *param = opt->params;
+  size_t which = item;
   (void)thread;
-  param->largest = mo_largest(param->grad, mo_elements(param->shape));
+  for (; which >= mo_piece_count(param->shape); param++) which -= mo_piece_count(param->shape);
+  const piece p = cut(param->shape, which);
+  opt->largest[item] = mo_largest(param->grad + p.start, p.count);
+}
+
+/* The largest magnitude of every gradient, negative when an element is not finite. */
+static void look_at_gradients(mousse_optimizer *opt)
+{
+  mo_parallel(opt->threads, opt->piece_count, look_at_gradient, opt);
+  const float *largest = opt->largest;
+  for (size_t i = 0; i < opt->param_count; i++) {
+    mo_param *param = &opt->params[i];
+    param->largest = 0.0f;
+    for (const float *end = largest + mo_piece_count(param->shape); largest < end; largest++)
+      if (param->largest >= 0.0f && (*largest < 0.0f || *largest > param->largest))
+        param->largest = *largest;
+  }
 }
 
 /* The place of the first element that is not a number, for the message. */
@@ -33,7 +62,7 @@ static size_t first_bad(const mo_param *param)
  * has an observer. */
 static mousse_status check_gradients(mousse_optimizer *opt)
 {
-  mo_parallel(opt->threads, opt->param_count, look_at_gradient, opt);
+  look_at_gradients(opt);
   const mo_param *bad = NULL;
   for (size_t i = 0; bad == NULL && i < opt->param_count; i++)
     if (opt->params[i].largest < 0.0f) bad = &opt->params[i];
@@ -69,25 +98,59 @@ static void note_end(mo_param *param)
   mo_note(param->telemetry, "fallbacks", (double)param->counts.kept);
 }
 
-static void update_one(void *context, size_t item, int thread)
+/* How many items of the parallel loop this rank's share is. What is told to an observer is told
+ * about the whole of it. */
+static size_t update_items(const mousse_optimizer *opt, const mo_param *param)
 {
-  mousse_optimizer *opt = context;
-  mo_param *param = &opt->params[opt->order[item]];
-  const mo_group *group = mo_param_group(opt, param);
+  const bool cuttable = mo_param_group(opt, param)->algorithm->element_wise;
+  return cuttable && !opt->watched ? mo_piece_count(mo_share_shape(param, param->own)) : 1;
+}
 
-  if (opt->watched) note_beginning(param);
-  const mo_update u = {.shape = mo_share_shape(param, param->own),
+/* start: counted from the beginning of the share. */
+static void update_part(mousse_optimizer *opt, mo_param *param, mo_shape shape, size_t start,
+                        int thread)
+{
+  const mo_group *group = mo_param_group(opt, param);
+  const size_t place = param->own->first + start;
+  float *state[MO_MAX_PARTS];
+  for (size_t i = 0; i < param->part_count; i++) state[i] = param->state[i] + start;
+  const mo_update u = {.shape = shape,
                        .step = opt->steps + 1,
                        .phase = param->phase,
-                       .value = param->value + param->own->first,
-                       .grad = param->grad + param->own->first,
-                       .state = param->state,
+                       .value = param->value + place,
+                       .grad = param->grad + place,
+                       .state = state,
                        .work = opt->work[thread],
                        .gain = mo_unit_gain(param->unit),
                        .counts = &param->counts,
                        .telemetry = opt->watched ? param->telemetry : NULL};
   group->algorithm->update(group->config, &u);
+}
+
+static void update_one(void *context, size_t item, int thread)
+{
+  mousse_optimizer *opt = context;
+  const size_t *at = opt->order;
+  for (; item >= update_items(opt, &opt->params[*at]); at++)
+    item -= update_items(opt, &opt->params[*at]);
+  mo_param *param = &opt->params[*at];
+  const mo_shape shape = mo_share_shape(param, param->own);
+  if (update_items(opt, param) > 1) {
+    const piece p = cut(shape, item);
+    update_part(opt, param, (mo_shape){1, p.count}, p.start, thread);
+    return;
+  }
+  if (opt->watched) note_beginning(param);
+  update_part(opt, param, shape, 0, thread);
   if (opt->watched) note_end(param);
+}
+
+static void update_all(mousse_optimizer *opt)
+{
+  size_t items = 0;
+  for (size_t i = 0; i < opt->owned_count; i++)
+    items += update_items(opt, &opt->params[opt->order[i]]);
+  mo_parallel(opt->threads, items, update_one, opt);
 }
 
 /* On the caller's thread and in the order of registration, whoever computed what when. */
@@ -126,7 +189,7 @@ mousse_status mousse_step(mousse_optimizer *opt)
   MO_TRY(check_gradients(opt));
   MO_TRY(mo_exchange_units(opt));
   mo_blas_enter();
-  mo_parallel(opt->threads, opt->owned_count, update_one, opt);
+  update_all(opt);
   mo_blas_leave();
   MO_TRY(mo_exchange_values(opt));
   opt->steps++;

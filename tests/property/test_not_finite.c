@@ -3,6 +3,7 @@
 #include "property/harness.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,10 +82,36 @@ static void test_large_numbers_are_finite(void **state)
   rig_stop(&r);
 }
 
+/* A long gradient is looked at in pieces: the first bad one counts, in whichever it is. */
+static void test_every_piece_of_a_long_gradient(void **state)
+{
+  (void)state;
+  static const size_t places[] = {0, 65535, 65536, 131072, 199999};
+  rig r;
+  rig_start(&r, NULL);
+  rig_add(&r, "lion", 400, 500, "");
+  rig_add(&r, "muon", 4, 6, "");
+  rig_prepare(&r);
+  rig_step(&r, 1);
+  blob before;
+  float *weights = rig_weights(&r);
+  rig_save(&r, &before);
+  for (size_t i = 0; i < 5; i++) {
+    refuse(&r, 0, places[i], NAN, &before, weights);
+    char row[64];
+    snprintf(row, sizeof row, "row %zu, column %zu", places[i] / 500, places[i] % 500);
+    assert_error_mentions(r.opt, row);
+  }
+  blob_free(&before);
+  free(weights);
+  rig_stop(&r);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_element_of_every_algorithm),
+      cmocka_unit_test(test_every_piece_of_a_long_gradient),
       cmocka_unit_test(test_large_numbers_are_finite),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

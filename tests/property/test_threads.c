@@ -20,6 +20,9 @@ static void mixture(rig *r, int threads)
   rig_add(r, "shampoo", 31, 20, "refresh_every=4");
   rig_add(r, "lion", 100, 70, "");
   rig_add(r, "mousse", 96, 40, "refresh_every=4 block=32");
+  rig_add(r, "adamw", 300, 450, ""); /* so long that several threads share it */
+  rig_add(r, "lion", 1, 65537, "");
+  rig_add(r, "sgd", 331, 211, "nesterov=on");
   rig_prepare(r);
 }
 
@@ -45,6 +48,28 @@ static void test_any_number_of_threads_gives_the_same_bits(void **state)
   }
   blob_free(&expected_state);
   free(expected);
+}
+
+static void ignore(void *user, const char *name, const char *quantity, double value)
+{
+  (void)user, (void)name, (void)quantity, (void)value;
+}
+
+/* An observer is told about whole parameters, so nothing is cut while there is one. */
+static void test_cut_and_whole_give_the_same_bits(void **state)
+{
+  (void)state;
+  rig cut, whole;
+  mixture(&cut, 2);
+  mixture(&whole, 2);
+  assert_int_equal(mousse_observe(whole.opt, ignore, NULL), MOUSSE_OK);
+  for (uint64_t t = 1; t <= STEPS; t++) {
+    rig_step(&cut, t);
+    rig_step(&whole, t);
+  }
+  assert_same_weights(&cut, &whole);
+  rig_stop(&cut);
+  rig_stop(&whole);
 }
 
 /* A caller's thread: only steps, and keeps the first failure for the main thread. */
@@ -92,6 +117,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_any_number_of_threads_gives_the_same_bits),
+      cmocka_unit_test(test_cut_and_whole_give_the_same_bits),
       cmocka_unit_test(test_distinct_optimizers_on_distinct_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

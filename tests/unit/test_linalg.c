@@ -5,6 +5,7 @@
 #include "linalg/fractions.h"
 #include "linalg/lapack.h"
 #include "linalg/newton_schulz.h"
+#include "linalg/orthonormal.h"
 #include "linalg/vector.h"
 
 #include <float.h>
@@ -217,22 +218,50 @@ static void test_lapack_refuses_what_is_not_finite(void **state)
   free(work), free(polar), free(qr);
 }
 
+static void check_orthonormal(size_t n, const float *q)
+{
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j <= i; j++)
+      assert_true(fabs(mo_dot(q + i * n, q + j * n, n) - (i == j)) < 1e-5);
+}
+
+/* Sizes around those of leaves and panels; rows far below and above 1. */
 static void test_orthonormal_rows(void **state)
 {
   (void)state;
-  const size_t n = 45;
-  float *a = random_matrix(n, n, 4), *first = malloc(n * sizeof *first);
-  memcpy(first, a, n * sizeof *first);
+  static const size_t sizes[] = {1, 2, 8, 9, 45, 96, 97, 200};
+  static const float scales[] = {1.0f, 1e-30f, 1e30f};
+  for (size_t s = 0; s < 8; s++) {
+    const size_t n = sizes[s];
+    float *a = random_matrix(n, n, s), *q = malloc(n * n * sizeof *q);
+    float *work = calloc(mo_orthonormal_work_floats(n), sizeof *work);
+    mo_scale(a, n * n, scales[s % 3]);
+    memcpy(q, a, n * n * sizeof *q);
+    assert_true(mo_orthonormal_rows(n, q, work));
+    check_orthonormal(n, q);
+    /* Row i is made of rows 0 to i: it is orthogonal to the later ones of the basis. */
+    for (size_t i = 0; i < n; i++) {
+      const double length = sqrt(mo_sum_squares(a + i * n, n));
+      for (size_t j = i + 1; j < n; j++)
+        assert_true(fabs(mo_dot(a + i * n, q + j * n, n)) < 1e-5 * length);
+    }
+    free(a), free(q), free(work);
+  }
+}
+
+static void test_orthonormal_rows_of_dependent_ones(void **state)
+{
+  (void)state;
+  const size_t n = 100;
+  float *a = random_matrix(n, n, 4);
   float *work = calloc(mo_orthonormal_work_floats(n), sizeof *work);
+  for (size_t i = 10; i < n; i++) memcpy(a + i * n, a + (i % 10) * n, n * sizeof *a);
   assert_true(mo_orthonormal_rows(n, a, work));
-  for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j <= i; j++)
-      assert_true(fabs(mo_dot(a + i * n, a + j * n, n) - (i == j)) < 1e-5);
-  /* The first row keeps its direction, up to sign. */
-  assert_true(fabs(fabs(mo_dot(a, first, n)) / sqrt(mo_sum_squares(first, n)) - 1) < 1e-5);
+  check_orthonormal(n, a);
   memset(a, 0, n * n * sizeof *a);
   assert_true(mo_orthonormal_rows(n, a, work)); /* even of nothing */
-  free(a), free(first), free(work);
+  check_orthonormal(n, a);
+  free(a), free(work);
 }
 
 static void test_polar_factor(void **state)
@@ -360,6 +389,7 @@ int main(void)
       cmocka_unit_test(test_eigh),
       cmocka_unit_test(test_lapack_refuses_what_is_not_finite),
       cmocka_unit_test(test_orthonormal_rows),
+      cmocka_unit_test(test_orthonormal_rows_of_dependent_ones),
       cmocka_unit_test(test_polar_factor),
       cmocka_unit_test(test_fractions),
       cmocka_unit_test(test_invert_definite),
