@@ -99,7 +99,8 @@ typedef int (*mousse_read_fn)(void *user, void *data, size_t bytes);
 MOUSSE_API mousse_status mousse_save(mousse_optimizer *opt, mousse_write_fn write, void *user);
 MOUSSE_API mousse_status mousse_load(mousse_optimizer *opt, mousse_read_fn read, void *user);
 
-/* Observe. fn is called in step on the owner rank, e.g. ("h.3.mlp.w", "update_rms", 0.21). */
+/* Observe. fn is called in step for every parameter, whichever rank has updated it, e.g.
+ * ("h.3.mlp.w", "update_rms", 0.21). Ranks that need not be told need not observe. */
 typedef void (*mousse_observe_fn)(void *user, const char *param, const char *quantity,
                                   double value);
 MOUSSE_API mousse_status mousse_observe(mousse_optimizer *opt, mousse_observe_fn fn,
@@ -107,13 +108,20 @@ MOUSSE_API mousse_status mousse_observe(mousse_optimizer *opt, mousse_observe_fn
 MOUSSE_API uint64_t mousse_steps_done(const mousse_optimizer *opt);
 MOUSSE_API size_t mousse_bytes_held(const mousse_optimizer *opt); /* on this rank */
 
-/* Before prepare: what it would do, without taking memory or talking to other ranks. *bytes is
- * what `rank` would hold; owners and bytes of state are then known as after prepare. */
+/* Before prepare: what it would do, without talking to other ranks or taking memory for more
+ * than lists. *bytes is what `rank` would hold; owners, loads and bytes of state are then known
+ * as after prepare. */
 MOUSSE_API mousse_status mousse_plan(mousse_optimizer *opt, int rank, size_t *bytes);
 
+/* What a rank keeps between steps and computes in one; nothing before plan or prepare. */
+MOUSSE_API mousse_status mousse_rank_load(const mousse_optimizer *opt, int rank,
+                                          size_t *state_bytes, double *flops);
+
 /* What is registered, for listings: names in order of registration, NULL past the last. The
- * bytes of state are those kept for the parameter between steps, on whichever rank owns it
- * (0 before plan or prepare and for unknown names); the owner is -1 before them. The operations
+ * bytes of state are those kept for the parameter between steps, on whichever ranks own it
+ * (0 before plan or prepare and for unknown names). Parameters under element-wise algorithms
+ * (adamw, lion, sgd) may be divided among several ranks; the owner is that of the first
+ * elements, and -1 before plan or prepare. The operations
  * are those of an update, with the refreshes' spread over the steps between them. */
 MOUSSE_API const char *mousse_param_name(const mousse_optimizer *opt, size_t index);
 MOUSSE_API size_t mousse_param_state_bytes(const mousse_optimizer *opt, const char *name);

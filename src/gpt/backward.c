@@ -132,15 +132,18 @@ static void embedding_columns(void *context, size_t item, int thread)
 void gpt_backward(const gpt_step *s)
 {
   const int threads = s->pass->shape.threads;
-  gpt_layer_step c = {s, s->pass->params->config.n_layer - 1};
+  const size_t layers = s->pass->params->config.n_layer;
+  gpt_layer_step c = {s, layers - 1};
   mo_parallel(threads, s->tiles, top_tile, &c);
   for (;; c.layer--) {
     attention_and_weights(&c);
     rows_and_weights(&c);
+    gpt_tell_complete(s->pass, layers - c.layer);
     if (c.layer == 0) break;
   }
   const gpt_tensor *wte = gpt_params_wte(s->pass->params);
   if (s->beta == 0.0f) memset(wte->gradient, 0, wte->rows * wte->cols * sizeof(float));
   mo_parallel(threads, (s->C + EMBEDDING_COLUMNS - 1) / EMBEDDING_COLUMNS, embedding_columns,
               &c);
+  gpt_tell_complete(s->pass, layers + 1);
 }

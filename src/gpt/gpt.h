@@ -93,6 +93,19 @@ mousse_status gpt_loss(gpt_pass *pass, const gpt_batch *batch, float *loss, mo_e
 mousse_status gpt_gradients(gpt_pass *pass, const gpt_batch *batch, float factor, bool add,
                             float *loss, mo_error *error);
 
+/* Neighbouring gradients that gpt_gradients completes together. It completes the head's first,
+ * then the layers' from the last to the first, then the embedding's; past these count is 0. */
+typedef struct gpt_run {
+  float *gradients;
+  size_t count;
+} gpt_run;
+gpt_run gpt_completed_run(const gpt_params *params, size_t order);
+
+/* From now on gpt_gradients tells of each run when it is complete and goes on with the others;
+ * NULL: it does not. */
+typedef void (*gpt_complete_fn)(void *user, gpt_run run);
+void gpt_pass_watch(gpt_pass *pass, gpt_complete_fn complete, void *user);
+
 /* Generation, with a cache of keys and values for up to `capacity` tokens. */
 typedef struct gpt_generator gpt_generator;
 

@@ -198,6 +198,12 @@ mousse_status gpt_loss(gpt_pass *pass, const gpt_batch *batch, float *loss, mo_e
   return MOUSSE_OK;
 }
 
+void gpt_pass_watch(gpt_pass *pass, gpt_complete_fn complete, void *user)
+{
+  pass->complete = complete;
+  pass->complete_user = user;
+}
+
 mousse_status gpt_gradients(gpt_pass *pass, const gpt_batch *batch, float factor, bool add,
                             float *loss, mo_error *error)
 {
@@ -211,6 +217,7 @@ mousse_status gpt_gradients(gpt_pass *pass, const gpt_batch *batch, float factor
   mo_blas_enter();
   gpt_forward(&step);
   *loss = gpt_head(&step);
+  gpt_tell_complete(pass, 0);
   gpt_backward(&step);
   mo_blas_leave();
   return MOUSSE_OK;

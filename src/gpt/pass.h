@@ -39,6 +39,8 @@ struct gpt_pass {
   float **scratch;        /* one block per thread, for attention */
   gpt_kept *kept;         /* n_layer */
   gpt_gradient_space gradient;
+  gpt_complete_fn complete; /* NULL: nobody is watching */
+  void *complete_user;
   mo_arena arena;
 };
 
@@ -58,6 +60,12 @@ void gpt_forward(const gpt_step *step);
 float gpt_head(const gpt_step *step);
 /* backward.c: gradient.d_norm -> the gradients of everything below the head. */
 void gpt_backward(const gpt_step *step);
+
+static inline void gpt_tell_complete(const gpt_pass *pass, size_t order)
+{
+  if (pass->complete == NULL) return;
+  pass->complete(pass->complete_user, gpt_completed_run(pass->params, order));
+}
 
 /* The context of a parallel loop over one layer. */
 typedef struct gpt_layer_step {

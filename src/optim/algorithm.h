@@ -97,14 +97,15 @@ typedef struct mo_algorithm {
   const char *name, *help;
   const mo_option *options;
   size_t option_count, config_bytes;
+  /* What becomes of an element depends on that element's own gradient, value and state; every
+   * part of the state has one float per element; the only quantity noted is a root mean square
+   * over elements. Then parameters can be cut anywhere and divided among ranks. */
+  bool element_wise;
   /* NULL: any shape is accepted. Otherwise NULL for yes, or why not. */
   const char *(*refuses)(mo_shape shape);
   size_t (*layout)(const void *config, mo_shape shape, mo_part parts[MO_MAX_PARTS]);
   size_t (*work_floats)(const void *config, mo_shape shape); /* NULL: none */
   double (*flops)(const void *config, mo_shape shape);       /* weighs the sharding */
-  /* Every element is updated from its own gradient and state alone, each part of the state has
-   * one float per element, and so update() may be given any run of elements as a row. */
-  bool element_wise;
   /* Cannot fail: gradients are finite, memory is there, numerical trouble has fall-backs. */
   void (*update)(const void *config, const mo_update *u);
 } mo_algorithm;

@@ -1,5 +1,5 @@
 /* explain.c - names, help, error texts: what a program can ask without knowing an algorithm. */
-#include "optim/optimizer.h"
+#include "optim/shares.h"
 
 const char *mousse_error(const mousse_optimizer *opt)
 {
@@ -73,6 +73,24 @@ double mousse_param_flops(const mousse_optimizer *opt, const char *name)
   if (param == NULL) return 0;
   const mo_group *group = mo_param_group(opt, param);
   return group->algorithm->flops(group->config, param->shape);
+}
+
+mousse_status mousse_rank_load(const mousse_optimizer *opt, int rank, size_t *state_bytes,
+                               double *flops)
+{
+  if (opt == NULL || state_bytes == NULL || flops == NULL) return MOUSSE_INVALID_ARGUMENT;
+  *state_bytes = 0;
+  *flops = 0;
+  for (size_t i = 0; i < opt->param_count; i++) {
+    const mo_param *param = &opt->params[i];
+    const mo_group *group = mo_param_group(opt, param);
+    const mo_share *share = mo_share_of(param, rank);
+    if (share == NULL) continue;
+    *flops += group->algorithm->flops(group->config, mo_share_shape(param, share));
+    for (size_t part = 0; part < param->part_count; part++)
+      *state_bytes += mo_share_floats(param, share, part) * sizeof(float);
+  }
+  return MOUSSE_OK;
 }
 
 int mousse_param_owner(const mousse_optimizer *opt, const char *name)

@@ -2,7 +2,8 @@
  *
  *     optimizer.c  create, add_group, add_param, rebind, destroy
  *     options.c    set, set_text, get
- *     plan.c       prepare: who computes what, all memory
+ *     plan.c       plan, prepare: all memory
+ *     shares.c     which rank owns what
  *     step.c       step, observe
  *     state.c      save, load
  *     explain.c    names, help, error texts
@@ -20,6 +21,12 @@ typedef struct mo_group {
   void *config; /* owned: algorithm->config_bytes */
 } mo_group;
 
+/* A run of a parameter's elements that one rank owns; see shares.h. */
+typedef struct mo_share {
+  size_t first, count;
+  int owner;
+} mo_share;
+
 /* What prepare decided about a parameter, and what is kept about it between steps. */
 typedef struct mo_param {
   char *name; /* owned */
@@ -28,10 +35,13 @@ typedef struct mo_param {
   float *value;      /* borrowed */
   const float *grad; /* borrowed */
 
-  int owner; /* the rank that updates it */
+  int owner;              /* the rank that updates it, or its first share; -1: not decided */
+  const mo_share *shares; /* in the lists, together the whole parameter */
+  size_t share_count;
+  const mo_share *own; /* the one of this rank; NULL: none */
   size_t part_count;
   mo_part parts[MO_MAX_PARTS];
-  float *state[MO_MAX_PARTS]; /* in the state arena; NULL on ranks that do not own it */
+  float *state[MO_MAX_PARTS]; /* of the own share, in the state arena; NULL: none */
   int unit;                   /* see unit.h */
   double phase;               /* see mo_due */
   mo_counts counts;
@@ -62,16 +72,17 @@ struct mousse_optimizer {
 
   mo_phase phase;
   uint64_t steps;
-  mo_arena lists;     /* order, work, exchange, telemetry */
+  mo_arena lists;     /* order, shares, work, exchange, telemetry */
   mo_arena state;     /* every part of every owned parameter */
   mo_arena workspace; /* what work points into */
-  size_t *order;      /* owned parameters, costliest first */
+  size_t *order;      /* parameters with an own share, costliest first */
   size_t owned_count;
   float **work;   /* one workspace per thread */
   float *largest; /* of each piece of every gradient, in the current step */
   size_t piece_count;
   float *exchange; /* MO_EXCHANGE_FLOATS, for talking to other ranks */
 
+  bool watched; /* on some rank, in the current step */
   mousse_observe_fn observe;
   void *observe_user;
   mo_error error;
@@ -97,7 +108,7 @@ const mo_group *mo_param_group(const mousse_optimizer *opt, const mo_param *para
 /* Checks what every call checks: the object exists and is in the right phase. */
 mousse_status mo_require(mousse_optimizer *opt, mo_phase phase, const char *call);
 
-/* Lays the parts of every owned parameter out in the arena and points `state` into it. */
+/* Lays the parts of every own share out in the arena and points `state` into it. */
 void mo_plan_state(mousse_optimizer *opt, mo_arena *arena);
 
 #endif

@@ -1,7 +1,7 @@
-/* plan.c - plan and prepare: which rank updates what, in which order, and all memory for it. */
+/* plan.c - plan and prepare: what this rank updates, in which order, and all memory for it. */
 #include "base/parallel.h"
 #include "linalg/blas.h"
-#include "optim/optimizer.h"
+#include "optim/shares.h"
 
 #include <math.h>
 
@@ -17,19 +17,6 @@ static void sort_by_cost(const mousse_optimizer *opt, double *cost, size_t *orde
       place--;
     }
     order[place] = i;
-  }
-}
-
-/* Costliest first, each to the rank with the least to do so far. Every rank comes to the same
- * result by itself. */
-static void assign_owners(mousse_optimizer *opt, const double *cost, double *load)
-{
-  for (size_t i = 0; i < opt->param_count; i++) {
-    int idlest = 0;
-    for (int rank = 1; rank < opt->comm.size; rank++)
-      if (load[rank] < load[idlest]) idlest = rank;
-    opt->params[opt->order[i]].owner = idlest;
-    load[idlest] += cost[opt->order[i]];
   }
 }
 
@@ -50,8 +37,7 @@ static void keep_owned(mousse_optimizer *opt)
 {
   opt->owned_count = 0;
   for (size_t i = 0; i < opt->param_count; i++)
-    if (opt->params[opt->order[i]].owner == opt->comm.rank)
-      opt->order[opt->owned_count++] = opt->order[i];
+    if (opt->params[opt->order[i]].own != NULL) opt->order[opt->owned_count++] = opt->order[i];
 }
 
 static size_t most_work(const mousse_optimizer *opt, int rank)
@@ -60,8 +46,10 @@ static size_t most_work(const mousse_optimizer *opt, int rank)
   for (size_t i = 0; i < opt->param_count; i++) {
     const mo_param *param = &opt->params[i];
     const mo_group *group = mo_param_group(opt, param);
-    if (param->owner != rank || group->algorithm->work_floats == NULL) continue;
-    const size_t floats = group->algorithm->work_floats(group->config, param->shape);
+    const mo_share *share = mo_share_of(param, rank);
+    if (share == NULL || group->algorithm->work_floats == NULL) continue;
+    const size_t floats =
+        group->algorithm->work_floats(group->config, mo_share_shape(param, share));
     if (floats > most) most = floats;
   }
   return most;
@@ -71,9 +59,10 @@ static void plan_state(mousse_optimizer *opt, mo_arena *arena, int rank)
 {
   for (size_t i = 0; i < opt->param_count; i++) {
     mo_param *param = &opt->params[i];
+    const mo_share *share = mo_share_of(param, rank);
     for (size_t part = 0; part < param->part_count; part++)
       param->state[part] =
-          param->owner == rank ? mo_arena_floats(arena, param->parts[part].count) : NULL;
+          share != NULL ? mo_arena_floats(arena, mo_share_floats(param, share, part)) : NULL;
   }
 }
 
@@ -84,7 +73,9 @@ void mo_plan_state(mousse_optimizer *opt, mo_arena *arena)
 
 /* Needed only while planning: zeros to count in. */
 typedef struct counters {
-  double *cost, *load, *rank_in_group;
+  double *cost, *rank_in_group;
+  mo_loads loads;
+  mo_share *shares; /* these are kept */
 } counters;
 
 static void plan_lists(mousse_optimizer *opt, mo_arena *arena, counters *c)
@@ -97,7 +88,9 @@ static void plan_lists(mousse_optimizer *opt, mo_arena *arena, counters *c)
     opt->piece_count += mo_piece_count(opt->params[i].shape);
   opt->largest = mo_arena_floats(arena, opt->piece_count);
   c->cost = mo_arena_take(arena, opt->param_count, sizeof *c->cost);
-  c->load = mo_arena_take(arena, (size_t)opt->comm.size, sizeof *c->load);
+  c->loads.flops = mo_arena_take(arena, (size_t)opt->comm.size, sizeof *c->loads.flops);
+  c->loads.bytes = mo_arena_take(arena, (size_t)opt->comm.size, sizeof *c->loads.bytes);
+  c->shares = mo_arena_take(arena, mo_most_shares(opt), sizeof *c->shares);
   c->rank_in_group = mo_arena_take(arena, opt->group_count, sizeof *c->rank_in_group);
   for (size_t i = 0; i < opt->param_count; i++)
     opt->params[i].telemetry = mo_arena_take(arena, 1, sizeof(mo_telemetry));
@@ -119,16 +112,18 @@ static void lay_out_parts(mousse_optimizer *opt)
   }
 }
 
-/* Owners, phases and the lists that they are found with. */
+/* Owners, phases and the lists that they are found with, instead of those of an earlier plan.
+ */
 static bool assign(mousse_optimizer *opt)
 {
   counters c;
+  mo_arena_release(&opt->lists);
   lay_out_parts(opt);
   plan_lists(opt, &opt->lists, &c);
   if (!mo_arena_commit(&opt->lists)) return false;
   plan_lists(opt, &opt->lists, &c);
   sort_by_cost(opt, c.cost, opt->order);
-  assign_owners(opt, c.cost, c.load);
+  mo_assign_shares(opt, c.cost, c.loads, c.shares);
   assign_phases(opt, c.rank_in_group);
   return true;
 }
@@ -159,7 +154,8 @@ static void give_back(mousse_optimizer *opt)
   opt->largest = NULL;
   for (size_t i = 0; i < opt->param_count; i++) {
     opt->params[i].owner = -1;
-    opt->params[i].part_count = 0;
+    opt->params[i].part_count = opt->params[i].share_count = 0;
+    opt->params[i].own = NULL;
   }
 }
 
@@ -207,12 +203,7 @@ mousse_status mousse_plan(mousse_optimizer *opt, int rank, size_t *bytes)
                    opt->comm.size);
   MO_TRY(begin(opt, "mousse_plan"));
   if (!assign(opt)) return no_memory(opt, "plan");
-  const bool fits = measure(opt, rank, bytes);
-  mo_arena_release(&opt->lists);
-  opt->order = NULL;
-  opt->work = NULL;
-  opt->largest = NULL;
-  return fits ? MOUSSE_OK : no_memory(opt, "state and workspace");
+  return measure(opt, rank, bytes) ? MOUSSE_OK : no_memory(opt, "state and workspace");
 }
 
 mousse_status mousse_prepare(mousse_optimizer *opt)

@@ -12,6 +12,7 @@
  * A load goes into a second set of arrays that replaces the first only after the checksum was
  * right, so a damaged stream changes nothing.
  */
+#include "optim/shares.h"
 #include "optim/stream.h"
 
 #include <string.h>
@@ -37,6 +38,14 @@ static void put_text(mo_stream *s, const char *text)
   mo_stream_put(s, text, length);
 }
 
+/* One part, share after share: the same bytes however it is divided. */
+static void put_floats(mo_stream *s, const mo_param *param, size_t part)
+{
+  for (size_t i = 0; i < param->share_count; i++)
+    mo_stream_put_from(s, param->shares[i].owner, param->state[part],
+                       mo_share_floats(param, &param->shares[i], part) * sizeof(float));
+}
+
 static void put_param(mo_stream *s, const mo_param *param)
 {
   const uint64_t rows = param->shape.rows, cols = param->shape.cols;
@@ -53,7 +62,7 @@ static void put_param(mo_stream *s, const mo_param *param)
     const uint64_t count = param->parts[i].count;
     put_text(s, param->parts[i].name);
     mo_stream_put(s, &count, sizeof count);
-    mo_stream_put_from(s, param->owner, param->state[i], count * sizeof(float));
+    put_floats(s, param, i);
   }
 }
 
@@ -173,11 +182,13 @@ static void get_part(mo_stream *s, const mo_param *param, size_t part, staging *
   const mo_part *expected = &param->parts[part];
   expect_text(s, "a part", param->name, expected->name);
   expect_number(s, expected->name, param->name, get_u64(s), expected->count);
-  if (s->status != MOUSSE_OK) return;
-  unsigned char *place = NULL;
-  if (param->state[part] != NULL)
-    place = stage->arrays.start + ((unsigned char *)param->state[part] - s->opt->state.start);
-  mo_stream_get(s, place, expected->count * sizeof(float));
+  for (size_t i = 0; s->status == MOUSSE_OK && i < param->share_count; i++) {
+    const mo_share *share = &param->shares[i];
+    unsigned char *place = NULL;
+    if (share == param->own)
+      place = stage->arrays.start + ((unsigned char *)param->state[part] - s->opt->state.start);
+    mo_stream_get(s, place, mo_share_floats(param, share, part) * sizeof(float));
+  }
 }
 
 static void get_param(mo_stream *s, staging *stage)

@@ -6,7 +6,8 @@
 #include "base/parallel.h"
 #include "linalg/blas.h"
 #include "linalg/vector.h"
-#include "optim/optimizer.h"
+#include "optim/exchange.h"
+#include "optim/shares.h"
 #include "optim/unit.h"
 
 #include <math.h>
@@ -18,9 +19,9 @@ typedef struct piece {
   size_t start, count;
 } piece;
 
-static piece cut(const mo_param *param, size_t which)
+static piece cut(mo_shape shape, size_t which)
 {
-  const size_t start = which * MO_PIECE, left = mo_elements(param->shape) - start;
+  const size_t start = which * MO_PIECE, left = mo_elements(shape) - start;
   return (piece){start, left < MO_PIECE ? left : MO_PIECE};
 }
 
@@ -31,7 +32,7 @@ static void look_at_gradient(void *context, size_t item, int thread)
   size_t which = item;
   (void)thread;
   for (; which >= mo_piece_count(param->shape); param++) which -= mo_piece_count(param->shape);
-  const piece p = cut(param, which);
+  const piece p = cut(param->shape, which);
   opt->largest[item] = mo_largest(param->grad + p.start, p.count);
 }
 
@@ -57,7 +58,8 @@ static size_t first_bad(const mo_param *param)
   return i;
 }
 
-/* Every rank must come to the same decision, even if only one of them sees the bad gradient. */
+/* Every rank must come to the same decision, even if only one of them sees the bad gradient or
+ * has an observer. */
 static mousse_status check_gradients(mousse_optimizer *opt)
 {
   look_at_gradients(opt);
@@ -65,12 +67,10 @@ static mousse_status check_gradients(mousse_optimizer *opt)
   for (size_t i = 0; bad == NULL && i < opt->param_count; i++)
     if (opt->params[i].largest < 0.0f) bad = &opt->params[i];
 
-  float bad_ranks = bad != NULL ? 1.0f : 0.0f;
-  if (opt->comm.sum(opt->comm.context, &bad_ranks, 1) != 0) {
-    opt->phase = MO_BROKEN;
-    return mo_fail(&opt->error, MOUSSE_COMM,
-                   "could not compare gradients with the other ranks");
-  }
+  float ranks[2] = {bad != NULL ? 1.0f : 0.0f, opt->observe != NULL ? 1.0f : 0.0f};
+  if (opt->comm.sum(opt->comm.context, ranks, 2) != 0)
+    return mo_come_apart(opt, "compare gradients");
+  opt->watched = ranks[1] > 0.0f;
   if (bad != NULL) {
     const size_t place = first_bad(bad);
     return mo_fail(&opt->error, MOUSSE_NOT_FINITE,
@@ -78,7 +78,7 @@ static mousse_status check_gradients(mousse_optimizer *opt)
                    bad->name, (double)bad->grad[place], place / bad->shape.cols,
                    place % bad->shape.cols);
   }
-  if (bad_ranks > 0.0f)
+  if (ranks[0] > 0.0f)
     return mo_fail(&opt->error, MOUSSE_NOT_FINITE,
                    "a gradient on another rank is not finite; nothing was changed");
   return MOUSSE_OK;
@@ -98,39 +98,32 @@ static void note_end(mo_param *param)
   mo_note(param->telemetry, "fallbacks", (double)param->counts.kept);
 }
 
-static void adapt_unit(void *context, size_t item, int thread)
-{
-  mousse_optimizer *opt = context;
-  mo_param *param = &opt->params[opt->order[item]];
-  (void)thread;
-  param->unit =
-      mo_unit_adapt(param->unit, param->largest, param->parts, param->part_count, param->state);
-}
-
-/* How many items of the parallel loop a parameter is. What is told to an observer is told about
- * the whole of it. */
+/* How many items of the parallel loop this rank's share is. What is told to an observer is told
+ * about the whole of it. */
 static size_t update_items(const mousse_optimizer *opt, const mo_param *param)
 {
   const bool cuttable = mo_param_group(opt, param)->algorithm->element_wise;
-  return cuttable && opt->observe == NULL ? mo_piece_count(param->shape) : 1;
+  return cuttable && !opt->watched ? mo_piece_count(mo_share_shape(param, param->own)) : 1;
 }
 
+/* start: counted from the beginning of the share. */
 static void update_part(mousse_optimizer *opt, mo_param *param, mo_shape shape, size_t start,
                         int thread)
 {
   const mo_group *group = mo_param_group(opt, param);
+  const size_t place = param->own->first + start;
   float *state[MO_MAX_PARTS];
   for (size_t i = 0; i < param->part_count; i++) state[i] = param->state[i] + start;
   const mo_update u = {.shape = shape,
                        .step = opt->steps + 1,
                        .phase = param->phase,
-                       .value = param->value + start,
-                       .grad = param->grad + start,
+                       .value = param->value + place,
+                       .grad = param->grad + place,
                        .state = state,
                        .work = opt->work[thread],
                        .gain = mo_unit_gain(param->unit),
                        .counts = &param->counts,
-                       .telemetry = opt->observe != NULL ? param->telemetry : NULL};
+                       .telemetry = opt->watched ? param->telemetry : NULL};
   group->algorithm->update(group->config, &u);
 }
 
@@ -141,14 +134,15 @@ static void update_one(void *context, size_t item, int thread)
   for (; item >= update_items(opt, &opt->params[*at]); at++)
     item -= update_items(opt, &opt->params[*at]);
   mo_param *param = &opt->params[*at];
+  const mo_shape shape = mo_share_shape(param, param->own);
   if (update_items(opt, param) > 1) {
-    const piece p = cut(param, item);
+    const piece p = cut(shape, item);
     update_part(opt, param, (mo_shape){1, p.count}, p.start, thread);
     return;
   }
-  if (opt->observe != NULL) note_beginning(param);
-  update_part(opt, param, param->shape, 0, thread);
-  if (opt->observe != NULL) note_end(param);
+  if (opt->watched) note_beginning(param);
+  update_part(opt, param, shape, 0, thread);
+  if (opt->watched) note_end(param);
 }
 
 static void update_all(mousse_optimizer *opt)
@@ -156,34 +150,20 @@ static void update_all(mousse_optimizer *opt)
   size_t items = 0;
   for (size_t i = 0; i < opt->owned_count; i++)
     items += update_items(opt, &opt->params[opt->order[i]]);
-  mo_parallel(opt->threads, opt->owned_count, adapt_unit, opt);
   mo_parallel(opt->threads, items, update_one, opt);
 }
 
-static mousse_status share_values(mousse_optimizer *opt)
-{
-  for (size_t i = 0; i < opt->param_count; i++) {
-    mo_param *param = &opt->params[i];
-    if (opt->comm.broadcast(opt->comm.context, param->value, mo_elements(param->shape),
-                            param->owner) == 0)
-      continue;
-    opt->phase = MO_BROKEN;
-    return mo_fail(&opt->error, MOUSSE_COMM, "could not share '%s' with the other ranks",
-                   param->name);
-  }
-  return MOUSSE_OK;
-}
-
 /* On the caller's thread and in the order of registration, whoever computed what when. */
-static void tell_observer(const mousse_optimizer *opt)
+static mousse_status tell_observer(mousse_optimizer *opt)
 {
-  for (size_t i = 0; opt->observe != NULL && i < opt->param_count; i++) {
-    const mo_param *param = &opt->params[i];
-    if (param->owner != opt->comm.rank) continue;
-    for (int note = 0; note < param->telemetry->count; note++)
+  for (size_t i = 0; opt->watched && i < opt->param_count; i++) {
+    mo_param *param = &opt->params[i];
+    MO_TRY(mo_exchange_telemetry(opt, param));
+    for (int64_t note = 0; opt->observe != NULL && note < param->telemetry->count; note++)
       opt->observe(opt->observe_user, param->name, param->telemetry->notes[note].quantity,
                    param->telemetry->notes[note].value);
   }
+  return MOUSSE_OK;
 }
 
 /* A preconditioner that could not be computed is worth a line, once each time. */
@@ -207,14 +187,14 @@ mousse_status mousse_step(mousse_optimizer *opt)
 {
   MO_TRY(mo_require(opt, MO_READY, "mousse_step"));
   MO_TRY(check_gradients(opt));
+  MO_TRY(mo_exchange_units(opt));
   mo_blas_enter();
   update_all(opt);
   mo_blas_leave();
-  MO_TRY(share_values(opt));
+  MO_TRY(mo_exchange_values(opt));
   opt->steps++;
   warn_of_fallbacks(opt);
-  tell_observer(opt);
-  return MOUSSE_OK;
+  return tell_observer(opt);
 }
 
 mousse_status mousse_observe(mousse_optimizer *opt, mousse_observe_fn fn, void *user)

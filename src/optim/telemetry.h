@@ -1,18 +1,22 @@
 /* telemetry.h - what one step tells an observer about one matrix.
  *
  * Updates run on several threads; each matrix notes its quantities here and the observer is
- * called afterwards, on the caller's thread, in the order of registration.
+ * called afterwards, on the caller's thread, in the order of registration. Plain data, so that
+ * ranks can send it to each other as it is.
  */
 #ifndef MOUSSE_OPTIM_TELEMETRY_H
 #define MOUSSE_OPTIM_TELEMETRY_H
 
-enum { MO_MAX_QUANTITIES = 32 };
+#include <stdint.h>
+#include <stdio.h>
+
+enum { MO_MAX_QUANTITIES = 32, MO_QUANTITY_NAME = 24 };
 
 typedef struct mo_telemetry {
-  int count;
+  int64_t count;
   struct {
-    const char *quantity; /* borrowed: string literals */
     double value;
+    char quantity[MO_QUANTITY_NAME];
   } notes[MO_MAX_QUANTITIES];
 } mo_telemetry;
 
@@ -20,7 +24,7 @@ typedef struct mo_telemetry {
 static inline void mo_note(mo_telemetry *telemetry, const char *quantity, double value)
 {
   if (telemetry == 0 || telemetry->count >= MO_MAX_QUANTITIES) return;
-  telemetry->notes[telemetry->count].quantity = quantity;
+  snprintf(telemetry->notes[telemetry->count].quantity, MO_QUANTITY_NAME, "%s", quantity);
   telemetry->notes[telemetry->count].value = value;
   telemetry->count++;
 }

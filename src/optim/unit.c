@@ -17,9 +17,7 @@ float mo_unit_gain(int unit)
   return ldexpf(1.0f, -unit);
 }
 
-/* The largest exponent in the state, counted as that of a gradient. */
-static int state_exponent(int unit, const mo_part *parts, size_t part_count,
-                          float *const *state)
+int mo_unit_held(int unit, const mo_part *parts, size_t part_count, float *const *state)
 {
   int highest = -1000;
   for (size_t i = 0; i < part_count; i++) {
@@ -57,15 +55,19 @@ static void convert(int change, const mo_part *parts, size_t part_count, float *
       scale_part(&parts[i], state[i], ldexpf(1.0f, change > 0 ? -STRIDE : STRIDE));
 }
 
-int mo_unit_adapt(int unit, float largest, const mo_part *parts, size_t part_count,
-                  float *const *state)
+bool mo_unit_outgrown(int unit, float largest)
 {
   int exponent = 0;
-  if (largest == 0.0f) return unit;
+  if (largest == 0.0f) return false;
   frexpf(largest, &exponent);
-  if (abs(exponent - unit) <= COMFORT) return unit;
+  return abs(exponent - unit) > COMFORT;
+}
 
-  const int held = state_exponent(unit, parts, part_count, state);
+int mo_unit_change(int unit, float largest, int held, const mo_part *parts, size_t part_count,
+                   float *const *state)
+{
+  int exponent = 0;
+  frexpf(largest, &exponent);
   const int wanted = nearest_unit(exponent > held ? exponent : held);
   convert(wanted - unit, parts, part_count, state);
   return wanted;

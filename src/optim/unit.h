@@ -14,10 +14,15 @@
 
 #include "optim/algorithm.h"
 
-/* Chooses the unit for a gradient whose largest magnitude is given and, when it changes,
- * converts the parts. Returns the unit to use from now on. */
-int mo_unit_adapt(int unit, float largest, const mo_part *parts, size_t part_count,
-                  float *const *state);
+/* Whether the unit no longer fits a gradient whose largest magnitude is given. */
+bool mo_unit_outgrown(int unit, float largest);
+
+/* The largest exponent in the state, counted as that of a gradient. */
+int mo_unit_held(int unit, const mo_part *parts, size_t part_count, float *const *state);
+
+/* Converts the parts to the unit that fits such a gradient and what is held, and returns it. */
+int mo_unit_change(int unit, float largest, int held, const mo_part *parts, size_t part_count,
+                   float *const *state);
 
 float mo_unit_gain(int unit); /* 2^-unit */
 

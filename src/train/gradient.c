@@ -48,22 +48,24 @@ static bool open_partial(train_gradient *g)
 
 mousse_status gradient_open(train_gradient *g, mo_error *error)
 {
+  g->overlap = g->overlap && g->comm->size > 1 && own_shards(g) == 1;
   g->tokens = mo_allocate(NULL, batch_tokens(g) * sizeof *g->tokens);
   g->targets = mo_allocate(NULL, batch_tokens(g) * sizeof *g->targets);
   g->squares = mo_allocate(NULL, block_count(g) * sizeof *g->squares);
   g->losses = mo_allocate(NULL, g->micro_count * sizeof *g->losses);
   if (open_partial(g) && g->tokens != NULL && g->targets != NULL && g->squares != NULL &&
-      g->losses != NULL)
+      g->losses != NULL && (!g->overlap || mo_background_start(&g->background, g->comm)))
     return MOUSSE_OK;
   gradient_close(g);
   return mo_fail(error, MOUSSE_NO_MEMORY,
-                 "no memory for batches of %zu sequences in %zu shards", g->micro_batch,
-                 g->shards);
+                 "no memory or no thread for batches of %zu sequences in %zu shards",
+                 g->micro_batch, g->shards);
 }
 
 void gradient_close(train_gradient *g)
 {
   if (g->params == NULL) return;
+  mo_background_stop(&g->background);
   mo_release(NULL, g->tokens, batch_tokens(g) * sizeof *g->tokens);
   mo_release(NULL, g->targets, batch_tokens(g) * sizeof *g->targets);
   mo_release(NULL, g->squares, block_count(g) * sizeof *g->squares);
@@ -124,6 +126,12 @@ static void clip(train_gradient *g, double length)
   mo_parallel(g->threads, block_count(g), scale_block, &s);
 }
 
+static void submit(void *gradient, gpt_run run)
+{
+  train_gradient *g = gradient;
+  mo_background_submit(&g->background, run.gradients, run.count);
+}
+
 /* One shard's gradient: its micro-batches one after the other. */
 static mousse_status collect_shard(train_gradient *g, uint64_t step, size_t shard,
                                    mo_error *error)
@@ -133,7 +141,9 @@ static mousse_status collect_shard(train_gradient *g, uint64_t step, size_t shar
   const size_t count = g->micro_count / g->shards, start = shard * count;
   for (size_t micro = start; micro < start + count; micro++) {
     const uint64_t first = loader_first(micro, 0, 1, g->micro_batch);
+    const bool last = micro + 1 == start + count;
     MO_TRY(loader_fill(g->loader, step, first, g->micro_batch, g->tokens, g->targets, error));
+    gpt_pass_watch(g->pass, g->overlap && last ? submit : NULL, g);
     MO_TRY(gpt_gradients(g->pass, &batch, share, micro > start, &g->losses[micro], error));
   }
   return MOUSSE_OK;
@@ -189,11 +199,30 @@ static double mean_loss(const train_gradient *g)
   return sum / (double)g->micro_count;
 }
 
+/* A rank that failed did so before its first gradient was complete; the others do not know yet
+ * and wait for all of them. */
+static mousse_status end_overlap(train_gradient *g, mousse_status status, mo_error *error)
+{
+  for (size_t i = 0; status != MOUSSE_OK && gpt_completed_run(g->params, i).count > 0; i++)
+    submit(g, gpt_completed_run(g->params, i));
+  const mousse_status summed =
+      mo_background_wait(&g->background, status == MOUSSE_OK ? error : NULL);
+  return mo_ranks_agree(g->comm, status != MOUSSE_OK ? status : summed, error);
+}
+
+/* The gradient of this rank's shards, then that of all. */
+static mousse_status collect_all(train_gradient *g, uint64_t step, mo_error *error)
+{
+  const mousse_status status = collect_own(g, step, error);
+  if (g->overlap) return end_overlap(g, status, error);
+  MO_TRY(mo_ranks_agree(g->comm, status, error));
+  return mo_ranks_sum(g->comm, g->params->gradients, g->params->value_count, error);
+}
+
 mousse_status gradient_collect(train_gradient *g, uint64_t step, gradient_result *result,
                                mo_error *error)
 {
-  MO_TRY(mo_ranks_agree(g->comm, collect_own(g, step, error), error));
-  MO_TRY(mo_ranks_sum(g->comm, g->params->gradients, g->params->value_count, error));
+  MO_TRY(collect_all(g, step, error));
   /* A micro-batch's loss is 0 on all ranks but one, so the sum only collects them. */
   MO_TRY(mo_ranks_sum(g->comm, g->losses, g->micro_count, error));
   result->loss = mean_loss(g);

@@ -7,10 +7,15 @@
  * the tree above: when S/R is a power of two it is one and the same tree, and the gradient has
  * the same bits at any such R. S = 1 is plain accumulation, without further memory; otherwise
  * the tree takes log2(S/R) arrays, rounded up.
+ *
+ * With S = R the sum over ranks may overlap with the backward pass of the last micro-batch,
+ * layer by layer. A sum is taken element by element, so its bits do not depend on how it is
+ * cut.
  */
 #ifndef MOUSSE_TRAIN_GRADIENT_H
 #define MOUSSE_TRAIN_GRADIENT_H
 
+#include "comm/background.h"
 #include "data/loader.h"
 #include "gpt/gpt.h"
 
@@ -25,6 +30,8 @@ typedef struct train_gradient {
   size_t shards;
   double clip; /* largest norm; 0: any */
   int threads;
+  bool overlap; /* sum while the backward pass goes on, where that is possible */
+  mo_background background;
   uint32_t *tokens, *targets;      /* owned: one micro-batch */
   double *squares;                 /* owned: partial sums of the norm */
   float *losses;                   /* owned: of every micro-batch */
@@ -39,8 +46,8 @@ typedef struct gradient_result {
 /* Whether this many ranks can share this many shards so that the tree stays the same. */
 bool gradient_divides(size_t shards, size_t ranks);
 
-/* Takes loader, params, pass, comm, micro_batch, micro_count, shards, clip and threads from
- * *gradient. */
+/* Takes loader, params, pass, comm, micro_batch, micro_count, shards, clip, threads and overlap
+ * from *gradient, which must not move until it is closed. */
 mousse_status gradient_open(train_gradient *gradient, mo_error *error);
 void gradient_close(train_gradient *gradient); /* accepts a zeroed or closed one */
 

@@ -34,34 +34,19 @@ static mousse_status list_tensors(gpt_params *params, const train_estimate *e, m
   return MOUSSE_OK;
 }
 
-typedef struct load {
-  size_t state;
-  double flops;
-} load;
-
-static void add_loads(load *loads, const train_groups *groups, const gpt_params *params)
-{
-  for (size_t i = 0; i < params->tensor_count; i++) {
-    const char *name = params->tensors[i].name;
-    load *owner = &loads[mousse_param_owner(groups->optimizer, name)];
-    owner->state += mousse_param_state_bytes(groups->optimizer, name);
-    owner->flops += mousse_param_flops(groups->optimizer, name);
-  }
-}
-
 /* The most that any rank holds and does. */
-static mousse_status weigh(scale_plan *p, const train_groups *groups, const gpt_params *params,
-                           load *loads, mo_error *error)
+static mousse_status weigh(scale_plan *p, const train_groups *groups, mo_error *error)
 {
   mousse_status status = mousse_plan(groups->optimizer, 0, &p->optimizer_bytes);
-  if (status == MOUSSE_OK) add_loads(loads, groups, params);
   for (int rank = 0; status == MOUSSE_OK && rank < p->ranks; rank++) {
-    size_t bytes = 0;
-    if (loads[rank].flops == 0) continue; /* nothing is left for it */
+    size_t bytes = 0, state = 0;
+    double flops = 0;
+    status = mousse_rank_load(groups->optimizer, rank, &state, &flops);
+    if (flops == 0 || status != MOUSSE_OK) continue; /* nothing is left for it */
     status = mousse_plan(groups->optimizer, rank, &bytes);
     if (bytes > p->optimizer_bytes) p->optimizer_bytes = bytes;
-    if (loads[rank].state > p->state_bytes) p->state_bytes = loads[rank].state;
-    if (loads[rank].flops > p->optimizer_flops) p->optimizer_flops = loads[rank].flops;
+    if (state > p->state_bytes) p->state_bytes = state;
+    if (flops > p->optimizer_flops) p->optimizer_flops = flops;
   }
   return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
 }
@@ -73,14 +58,9 @@ static mousse_status divide(scale_plan *p, const train_run *run, const train_est
   train_groups groups = {0};
   mousse_comm comm = mo_comm_self; /* nothing is said over it */
   comm.size = p->ranks;
-  const size_t load_bytes = (size_t)p->ranks * sizeof(load);
   MO_TRY(list_tensors(&params, e, error));
-  load *loads = mo_allocate(NULL, load_bytes);
-  mousse_status status = loads != NULL
-                             ? groups_plan(&groups, run, &params, &comm, NULL, error)
-                             : mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a list");
-  if (status == MOUSSE_OK) status = weigh(p, &groups, &params, loads, error);
-  mo_release(NULL, loads, load_bytes);
+  mousse_status status = groups_plan(&groups, run, &params, &comm, NULL, error);
+  if (status == MOUSSE_OK) status = weigh(p, &groups, error);
   groups_close(&groups);
   mo_release(NULL, params.tensors, e->tensor_count * sizeof *params.tensors);
   return status;
@@ -91,7 +71,8 @@ static void count_exchange(scale_plan *p, const train_estimate *e)
   const double others = p->ranks - 1.0, bytes = 4.0 * (double)e->parameters;
   const double pieces = ceil(bytes / exchange_bytes);
   p->sent_bytes = 3.0 * bytes * others / p->ranks;
-  p->messages = 2.0 * pieces * others + (double)e->tensor_count * ceil(log2((double)p->ranks));
+  const double shares = (double)e->tensor_count + others; /* tensors are cut at most so often */
+  p->messages = 2.0 * pieces * others + shares * ceil(log2((double)p->ranks));
 }
 
 mousse_status scale_plan_make(scale_plan *p, const train_run *run, const train_estimate *e,

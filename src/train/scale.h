@@ -1,9 +1,11 @@
 /* scale.h - what a run takes on R ranks of T threads, from the flops and bytes of one step.
  *
- *     compute        forward and backward of 1/R of the batch at 65% of a matrix product's
- * speed optimizer      the rank with most to do, at 65% sum            2 (R-1)/R of the
- * gradient sent by each rank; a message to every other rank twice for each piece of 16 MB share
- * (R-1)/R of the weights, a tree of messages for each tensor
+ *     compute    forward and backward of 1/R of the batch, at 65% of a matrix product's speed
+ *     optimizer  the rank with most to do, at 65%
+ *     sum        2 (R-1)/R of the gradient sent by each rank; a message to every other rank
+ *                twice for each piece of 16 MB
+ *     share      (R-1)/R of the weights; a tree of messages for each tensor, and one more for
+ *                each place where a rank's share begins inside a tensor
  *
  *     seconds = compute + optimizer + bytes / bandwidth + messages * latency
  *

@@ -85,7 +85,8 @@ static mousse_status open_model(train_session *s, const gpt_config *config,
                                  .micro_count = (size_t)s->run->batch_size / micro,
                                  .shards = run_shards(s->run),
                                  .clip = s->run->clip,
-                                 .threads = threads};
+                                 .threads = threads,
+                                 .overlap = s->run->overlap};
   return gradient_open(&s->gradient, error);
 }
 

@@ -182,6 +182,47 @@ static void test_micro_batches_add_up(void **state)
   gpt_params_destroy(params);
 }
 
+/* Copies of the gradients as they were when they were said to be complete. */
+typedef struct completed {
+  const gpt_params *params;
+  float *copy;
+  size_t runs, floats;
+} completed;
+
+static void take_run(void *user, gpt_run run)
+{
+  completed *c = user;
+  const gpt_run expected = gpt_completed_run(c->params, c->runs++);
+  assert_ptr_equal(run.gradients, expected.gradients);
+  assert_int_equal(run.count, expected.count);
+  memcpy(c->copy + (run.gradients - c->params->gradients), run.gradients,
+         run.count * sizeof(float));
+  c->floats += run.count;
+}
+
+static void test_complete_gradients_stay_as_they_are(void **state)
+{
+  (void)state;
+  mo_error error = {{0}};
+  float loss = 0;
+  gpt_params *params = make_params(&odd, true);
+  gpt_pass *pass = make_pass(params, (gpt_shape){2, 150, 2, true});
+  uint32_t *tokens = make_tokens(301, odd.vocab_size, 7);
+  const gpt_batch batch = {tokens, tokens + 1, 2, 150};
+  completed c = {params, calloc(params->value_count, sizeof(float)), 0, 0};
+  assert_non_null(c.copy);
+  gpt_pass_watch(pass, take_run, &c);
+  assert_int_equal(gpt_gradients(pass, &batch, 1, false, &loss, &error), MOUSSE_OK);
+  assert_int_equal(c.runs, odd.n_layer + 2);
+  assert_int_equal(gpt_completed_run(params, c.runs).count, 0);
+  assert_int_equal(c.floats, params->value_count);
+  assert_memory_equal(c.copy, params->gradients, params->value_count * sizeof(float));
+  free(c.copy);
+  free(tokens);
+  gpt_pass_destroy(pass);
+  gpt_params_destroy(params);
+}
+
 static void test_bad_batches_change_nothing(void **state)
 {
   (void)state;
@@ -417,6 +458,7 @@ int main(void)
       cmocka_unit_test(test_parameters_are_listed_and_initialised),
       cmocka_unit_test(test_same_bits_at_any_number_of_threads),
       cmocka_unit_test(test_micro_batches_add_up),
+      cmocka_unit_test(test_complete_gradients_stay_as_they_are),
       cmocka_unit_test(test_bad_batches_change_nothing),
       cmocka_unit_test(test_evaluation_needs_no_gradient_memory),
       cmocka_unit_test(test_memory_planned_is_memory_used),

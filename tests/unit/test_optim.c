@@ -12,25 +12,32 @@
 
 enum { ROWS = 12, COLS = 20, ALL = ROWS * COLS };
 
+/* From unit 0, as a step of a single rank does it. */
+static int adapt(float largest, const mo_part *parts, size_t count, float *const *arrays)
+{
+  if (!mo_unit_outgrown(0, largest)) return 0;
+  const int held = mo_unit_held(0, parts, count, arrays);
+  return mo_unit_change(0, largest, held, parts, count, arrays);
+}
+
 static void test_units_follow_the_gradient(void **state)
 {
   (void)state;
   float momentum[4] = {1.0f, -2.0f, 0.5f, 0.0f}, second[4] = {1.0f, 4.0f, 0.25f, 0.0f};
   float basis[1] = {0.75f}, *const arrays[] = {momentum, second, basis};
   const mo_part parts[] = {{"m", 4, 1, {0}}, {"v", 4, 2, {0}}, {"q", 1, 0, {0}}};
-  assert_int_equal(mo_unit_adapt(0, 1e-9f, parts, 3, arrays), 0);
-  assert_int_equal(mo_unit_adapt(0, 0.0f, parts, 3, arrays), 0);
-  assert_int_equal(mo_unit_adapt(0, 1e-38f, parts, 3, arrays),
-                   0); /* the state is still large */
-  assert_int_equal(mo_unit_adapt(0, 1e30f, parts, 3, arrays), 96);
+  assert_int_equal(adapt(1e-9f, parts, 3, arrays), 0);
+  assert_int_equal(adapt(0.0f, parts, 3, arrays), 0);
+  assert_int_equal(adapt(1e-38f, parts, 3, arrays), 0); /* the state is still large */
+  assert_int_equal(adapt(1e30f, parts, 3, arrays), 96);
   assert_true(momentum[1] == -2.0f * 0x1p-96f);
   assert_true(second[1] == 0.0f || second[1] == 4.0f * 0x1p-140f * 0x1p-52f);
   assert_true(basis[0] == 0.75f);
 
   float fresh[4] = {0};
   float *const zero[] = {fresh, fresh, basis};
-  assert_int_equal(mo_unit_adapt(0, 1e-38f, parts, 3, zero), -96);
-  assert_int_equal(mo_unit_adapt(0, 3e38f, parts, 3, zero), 96);
+  assert_int_equal(adapt(1e-38f, parts, 3, zero), -96);
+  assert_int_equal(adapt(3e38f, parts, 3, zero), 96);
   assert_true(mo_unit_gain(-96) == 0x1p96f && mo_unit_gain(0) == 1.0f);
 }
 
@@ -81,6 +88,34 @@ static double distance(const float *a, const float *b, size_t count)
   double sum = 0;
   for (size_t i = 0; i < count; i++) sum += pow((double)a[i] - (double)b[i], 2);
   return sqrt(sum);
+}
+
+/* What the table says of an algorithm, so that ranks may divide its tensors: two halves under
+ * names of their own come out like the whole. */
+static void test_elementwise_algorithms_can_be_cut(void **state)
+{
+  (void)state;
+  enum { HALF = ALL / 2 };
+  for (size_t i = 0; mo_algorithm_at(i) != NULL; i++) {
+    trial whole, halves;
+    if (!mo_algorithm_at(i)->element_wise) continue;
+    start(&whole, mo_algorithm_at(i)->name);
+    mo_random_fill(halves.value, ALL, 1.0, 1, 1);
+    assert_int_equal(mousse_create(NULL, &halves.opt), MOUSSE_OK);
+    mousse_add_group(halves.opt, mo_algorithm_at(i)->name, &halves.group);
+    mousse_add_param(halves.opt, halves.group, "a", 1, HALF, halves.value, halves.grad);
+    mousse_add_param(halves.opt, halves.group, "b", 1, HALF, halves.value + HALF,
+                     halves.grad + HALF);
+    assert_int_equal(mousse_prepare(whole.opt), MOUSSE_OK);
+    assert_int_equal(mousse_prepare(halves.opt), MOUSSE_OK);
+    run(&whole, 0, 12, 0.0f);
+    run(&halves, 0, 12, 0.0f);
+    assert_memory_equal(whole.value, halves.value, sizeof whole.value);
+    assert_int_equal(mousse_param_state_bytes(whole.opt, "w"),
+                     2 * mousse_param_state_bytes(halves.opt, "a"));
+    mousse_destroy(whole.opt);
+    mousse_destroy(halves.opt);
+  }
 }
 
 static void test_fused_form_equals_plain_form(void **state)
@@ -272,6 +307,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_units_follow_the_gradient),
       cmocka_unit_test(test_workspace_contents_do_not_matter),
+      cmocka_unit_test(test_elementwise_algorithms_can_be_cut),
       cmocka_unit_test(test_fused_form_equals_plain_form),
       cmocka_unit_test(test_staggered_refreshes),
       cmocka_unit_test(test_fall_backs_are_logged),

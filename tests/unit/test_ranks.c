@@ -11,16 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RANKS = 4, PARAMS = 5, LARGEST = 40 * 24, STEPS = 13 };
+/* f and g are long enough to be divided among ranks, at multiples of 16384 elements. */
+enum { MAX_RANKS = 4, PARAMS = 7, LARGEST = 150 * 257, STEPS = 13, PERIOD = 1009 };
 
 static const struct {
   const char *name, *algorithm;
   size_t rows, cols;
-} tensors[PARAMS] = {{"a", "mousse", 40, 24},
-                     {"b", "mousse", 16, 16},
-                     {"c", "muon", 24, 40},
-                     {"d", "soap", 20, 30},
-                     {"e", "adamw", 1, 33}};
+} tensors[PARAMS] = {{"a", "mousse", 40, 24}, {"b", "mousse", 16, 16}, {"c", "muon", 24, 40},
+                     {"d", "soap", 20, 30},   {"e", "adamw", 1, 33},   {"f", "lion", 150, 257},
+                     {"g", "sgd", 1, 37000}};
 
 /* A communicator among threads: everybody meets, the sum or the root's data is in the middle.
  */
@@ -100,6 +99,9 @@ typedef struct rank_run {
   member self;
   const memory *resume;      /* NULL: from the start */
   int from, steps, bad_step; /* bad_step: rank 0's gradient is NaN there; negative: never */
+  double size;               /* of the gradients; 0: 1 */
+  bool watching;             /* on this rank */
+  char notes[16384];         /* what it was told */
   float values[PARAMS][LARGEST], grads[PARAMS][LARGEST];
   memory saved;
   size_t state_bytes, all_state_bytes;
@@ -120,22 +122,43 @@ static mousse_status build(rank_run *r, mousse_optimizer *opt)
   return mousse_prepare(opt);
 }
 
+/* Shares are added up in another order than a whole, so the last digits may differ. */
+static void take_note(void *user, const char *param, const char *quantity, double value)
+{
+  rank_run *r = user;
+  const size_t used = strlen(r->notes);
+  snprintf(r->notes + used, sizeof r->notes - used, "%s %s %.10g\n", param, quantity, value);
+}
+
+/* Gradients of any size, over and over in long tensors. The last element of a vector is far
+ * larger than the others, and only one rank's share has it. */
+static void fill_gradients(rank_run *r, int step)
+{
+  for (int i = 0; i < PARAMS; i++) {
+    const size_t count = tensors[i].rows * tensors[i].cols;
+    const double size = r->size > 0 ? r->size : 1.0;
+    float *grads = r->grads[i];
+    mo_random_fill(grads, count < PERIOD ? count : PERIOD, size, (uint64_t)i, (uint64_t)step);
+    for (size_t e = PERIOD; e < count; e++) grads[e] = grads[e - PERIOD];
+    if (i > 3) grads[count - 1] *= 1e12f;
+  }
+}
+
 static mousse_status play(rank_run *r, mousse_optimizer *opt)
 {
   mousse_status s = build(r, opt);
-  for (int i = 0; i < PARAMS; i++) {
-    const size_t bytes = mousse_param_state_bytes(opt, tensors[i].name);
-    r->all_state_bytes += bytes;
-    if (mousse_param_owner(opt, tensors[i].name) == r->self.rank) r->state_bytes += bytes;
-  }
+  for (int i = 0; i < PARAMS; i++)
+    r->all_state_bytes += mousse_param_state_bytes(opt, tensors[i].name);
+  double flops = 0;
+  mousse_rank_load(opt, r->self.rank, &r->state_bytes, &flops);
+  if (r->watching) mousse_observe(opt, take_note, r);
   if (s == MOUSSE_OK && r->resume != NULL) {
     memory reading = *r->resume;
     s = mousse_load(opt, memory_read, &reading);
   }
   for (int step = r->from; s == MOUSSE_OK && step < r->from + r->steps; step++) {
-    for (int i = 0; i < PARAMS; i++)
-      mo_random_fill(r->grads[i], tensors[i].rows * tensors[i].cols, 1.0, (uint64_t)i,
-                     (uint64_t)step);
+    r->notes[0] = '\0'; /* the last step's remain */
+    fill_gradients(r, step);
     if (step == r->bad_step && r->self.rank == 0) r->grads[1][3] = NAN;
     s = mousse_step(opt);
   }
@@ -159,31 +182,60 @@ static void *rank_main(void *argument)
   return NULL;
 }
 
-/* Runs all ranks to their end. When resuming, weights are those of `before`. */
+/* What a run of several ranks is to do. */
+typedef struct plan {
+  int ranks;
+  const rank_run *before; /* its state and weights are continued; NULL: from the start */
+  int from, steps, bad_step, fail_after;
+  double size;  /* of the gradients; 0: 1 */
+  int watching; /* a rank; -1: all; -2: none */
+} plan;
+
+static void set_up(rank_run *r, const plan *p, int rank, meeting *m)
+{
+  r->self = (member){m, rank, 0};
+  r->resume = p->before != NULL ? &p->before->saved : NULL;
+  r->from = p->from, r->steps = p->steps, r->bad_step = p->bad_step, r->size = p->size;
+  r->watching = p->watching == -1 || p->watching == rank;
+  for (int t = 0; t < PARAMS; t++) {
+    if (p->before != NULL)
+      memcpy(r->values[t], p->before->values[t], sizeof r->values[t]);
+    else
+      mo_random_fill(r->values[t], tensors[t].rows * tensors[t].cols, 1.0, 99, (uint64_t)t);
+  }
+}
+
+/* Runs all ranks to their end. */
+static rank_run *run_plan(const plan *p)
+{
+  rank_run *runs = calloc((size_t)p->ranks, sizeof *runs);
+  pthread_t threads[MAX_RANKS];
+  meeting m = {.ranks = p->ranks, .fail_after = p->fail_after};
+  assert_non_null(runs);
+  pthread_barrier_init(&m.barrier, NULL, (unsigned)p->ranks);
+  for (int i = 0; i < p->ranks; i++) {
+    set_up(&runs[i], p, i, &m);
+    assert_int_equal(pthread_create(&threads[i], NULL, rank_main, &runs[i]), 0);
+  }
+  for (int i = 0; i < p->ranks; i++) pthread_join(threads[i], NULL);
+  pthread_barrier_destroy(&m.barrier);
+  return runs;
+}
+
 static rank_run *run_ranks(int ranks, const rank_run *before, int from, int steps, int bad_step,
                            int fail_after)
 {
-  rank_run *runs = calloc((size_t)ranks, sizeof *runs);
-  pthread_t threads[MAX_RANKS];
-  meeting m = {.ranks = ranks, .fail_after = fail_after};
-  assert_non_null(runs);
-  pthread_barrier_init(&m.barrier, NULL, (unsigned)ranks);
-  for (int i = 0; i < ranks; i++) {
-    rank_run *r = &runs[i];
-    r->self = (member){&m, i, 0};
-    r->resume = before != NULL ? &before->saved : NULL;
-    r->from = from, r->steps = steps, r->bad_step = bad_step;
-    for (int t = 0; t < PARAMS; t++) {
-      if (before != NULL)
-        memcpy(r->values[t], before->values[t], sizeof r->values[t]);
-      else
-        mo_random_fill(r->values[t], tensors[t].rows * tensors[t].cols, 1.0, 99, (uint64_t)t);
-    }
-    assert_int_equal(pthread_create(&threads[i], NULL, rank_main, r), 0);
-  }
-  for (int i = 0; i < ranks; i++) pthread_join(threads[i], NULL);
-  pthread_barrier_destroy(&m.barrier);
-  return runs;
+  return run_plan(&(plan){ranks, before, from, steps, bad_step, fail_after, 0, -2});
+}
+
+static rank_run *run_sized(int ranks, const rank_run *before, int part, double size)
+{
+  return run_plan(&(plan){ranks, before, part * STEPS, STEPS, -1, -1, size, -2});
+}
+
+static rank_run *run_watched(int ranks, int watching)
+{
+  return run_plan(&(plan){ranks, NULL, 0, STEPS, -1, -1, 0, watching});
 }
 
 static void release_runs(rank_run *runs, int ranks)
@@ -213,6 +265,8 @@ static void test_any_number_of_ranks_gives_the_same_bits(void **state)
       if (i > 0) assert_int_equal(together[i].saved.size, 0); /* rank 0 alone writes */
     }
     assert_int_equal(held, alone->all_state_bytes);
+    for (int i = 0; ranks == 4 && i < ranks; i++) /* f and g have nearly a half each */
+      assert_true(10 * together[i].state_bytes < 4 * held);
     assert_int_equal(together[0].saved.size, alone->saved.size);
     assert_memory_equal(together[0].saved.bytes, alone->saved.bytes, alone->saved.size);
     release_runs(together, ranks);
@@ -223,9 +277,9 @@ static void test_any_number_of_ranks_gives_the_same_bits(void **state)
 static void test_resume_on_another_number_of_ranks(void **state)
 {
   (void)state;
-  static const int ways[][2] = {{1, 3}, {3, 1}, {2, 4}};
+  static const int ways[][2] = {{1, 3}, {3, 1}, {2, 4}, {4, 3}};
   rank_run *straight = run_ranks(1, NULL, 0, 2 * STEPS, -1, -1);
-  for (size_t w = 0; w < 3; w++) {
+  for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
     rank_run *first = run_ranks(ways[w][0], NULL, 0, STEPS, -1, -1);
     rank_run *second = run_ranks(ways[w][1], first, STEPS, STEPS, -1, -1);
     for (int i = 0; i < ways[w][1]; i++) assert_same_result(straight, &second[i]);
@@ -233,6 +287,40 @@ static void test_resume_on_another_number_of_ranks(void **state)
     release_runs(second, ways[w][1]);
   }
   release_runs(straight, 1);
+}
+
+/* Gradients far from 1 move the units of the state: a decision about whole tensors. */
+static void test_units_of_divided_tensors(void **state)
+{
+  (void)state;
+  static const double sizes[] = {1e-30, 1e10, 1e-20};
+  rank_run *before[2] = {NULL, NULL};
+  for (int part = 0; part < 3; part++) {
+    rank_run *alone = run_sized(1, before[0], part, sizes[part]);
+    rank_run *together = run_sized(3, before[1], part, sizes[part]);
+    for (int i = 0; i < 3; i++) assert_same_result(alone, &together[i]);
+    assert_memory_equal(alone->saved.bytes, together->saved.bytes, alone->saved.size);
+    if (part > 0) release_runs(before[0], 1), release_runs(before[1], 3);
+    before[0] = alone;
+    before[1] = together;
+  }
+  release_runs(before[0], 1);
+  release_runs(before[1], 3);
+}
+
+/* Whoever computed it, and also when only one rank wants to know. */
+static void test_observers_hear_of_every_parameter(void **state)
+{
+  (void)state;
+  rank_run *alone = run_watched(1, 0), *all = run_watched(4, -1), *one = run_watched(4, 2);
+  assert_non_null(strstr(alone->notes, "f update_rms"));
+  for (int i = 0; i < 4; i++) {
+    assert_string_equal(all[i].notes, alone->notes);
+    assert_string_equal(one[i].notes, i == 2 ? alone->notes : "");
+  }
+  release_runs(alone, 1);
+  release_runs(all, 4);
+  release_runs(one, 4);
 }
 
 static void test_one_bad_gradient_stops_every_rank(void **state)
@@ -288,7 +376,8 @@ static mousse_optimizer *start_planning(int rank, int ranks)
 static void test_plan_is_what_prepare_does(void **state)
 {
   (void)state;
-  rank_run r = {.resume = NULL};
+  rank_run *r = calloc(1, sizeof *r);
+  assert_non_null(r);
   for (int rank = 0; rank < 3; rank++) {
     mousse_optimizer *opt = start_planning(rank, 3);
     size_t planned[3] = {0};
@@ -297,7 +386,7 @@ static void test_plan_is_what_prepare_does(void **state)
     for (int i = 0; i < PARAMS; i++) {
       assert_int_equal(mousse_add_group(opt, tensors[i].algorithm, &group), MOUSSE_OK);
       assert_int_equal(mousse_add_param(opt, group, tensors[i].name, tensors[i].rows,
-                                        tensors[i].cols, r.values[i], r.grads[i]),
+                                        tensors[i].cols, r->values[i], r->grads[i]),
                        MOUSSE_OK);
       assert_true(mousse_param_flops(opt, tensors[i].name) > 0);
     }
@@ -314,6 +403,7 @@ static void test_plan_is_what_prepare_does(void **state)
     assert_int_equal(mousse_plan(opt, 0, planned), MOUSSE_WRONG_PHASE);
     mousse_destroy(opt);
   }
+  free(r);
 }
 
 /* The 162M model at addresses that nobody looks at. */
@@ -337,23 +427,26 @@ static void add_162M(mousse_optimizer *opt, const char *algorithm)
   }
 }
 
-/* Four ranks hold little more than a quarter each. */
+/* Four ranks hold little more than a quarter each, whatever the algorithm. */
 static void test_state_of_a_large_model_is_divided(void **state)
 {
   (void)state;
-  static const char *const algorithms[] = {"mousse", "soap"};
-  for (size_t a = 0; a < 2; a++) {
+  const char *algorithm = NULL;
+  for (size_t a = 0; (algorithm = mousse_algorithm_name(a)) != NULL; a++) {
     mousse_optimizer *opt = start_planning(0, 4);
-    size_t held[4] = {0}, all = 0, bytes = 0;
+    size_t all = 0, held = 0, bytes = 0, sum = 0;
+    double flops = 0;
     const char *name = NULL;
-    add_162M(opt, algorithms[a]);
+    add_162M(opt, algorithm);
     assert_int_equal(mousse_plan(opt, 0, &bytes), MOUSSE_OK);
-    for (size_t i = 0; (name = mousse_param_name(opt, i)) != NULL; i++) {
-      held[mousse_param_owner(opt, name)] += mousse_param_state_bytes(opt, name);
+    for (size_t i = 0; (name = mousse_param_name(opt, i)) != NULL; i++)
       all += mousse_param_state_bytes(opt, name);
+    for (int rank = 0; rank < 4; rank++) {
+      assert_int_equal(mousse_rank_load(opt, rank, &held, &flops), MOUSSE_OK);
+      assert_true(held > 0 && 100 * held <= 26 * all);
+      sum += held;
     }
-    assert_true(all > 0);
-    for (int rank = 0; rank < 4; rank++) assert_true(10 * held[rank] <= 3 * all);
+    assert_int_equal(sum, all);
     mousse_destroy(opt);
   }
 }
@@ -363,6 +456,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_any_number_of_ranks_gives_the_same_bits),
       cmocka_unit_test(test_resume_on_another_number_of_ranks),
+      cmocka_unit_test(test_units_of_divided_tensors),
+      cmocka_unit_test(test_observers_hear_of_every_parameter),
       cmocka_unit_test(test_one_bad_gradient_stops_every_rank),
       cmocka_unit_test(test_communication_failure_is_told),
       cmocka_unit_test(test_plan_is_what_prepare_does),
