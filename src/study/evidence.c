@@ -178,3 +178,27 @@ void spread_text(study_spread s, char text[64])
   else
     snprintf(text, 64, "%.4f ± %.4f (%zu)", s.mean, s.deviation, s.count);
 }
+
+/* 97.5% quantiles of Student's t with 1, 2, ... degrees of freedom: what a difference must
+ * exceed, in standard errors, to be called clear at 95%. */
+static double quantile(size_t freedom)
+{
+  static const double values[] = {12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306};
+  const size_t count = sizeof values / sizeof *values;
+  return freedom == 0 ? INFINITY : freedom <= count ? values[freedom - 1] : 2.2;
+}
+
+static double margin(study_spread a, study_spread b)
+{
+  return quantile(a.count + b.count - 2) * sqrt(a.deviation * a.deviation / (double)a.count +
+                                                b.deviation * b.deviation / (double)b.count);
+}
+
+const char *spread_verdict(study_spread variant, study_spread base)
+{
+  const double difference = variant.mean - base.mean;
+  if (variant.count == 0) return "diverges";
+  if (variant.count < 3 || base.count < 3) return "fewer than three runs";
+  if (fabs(difference) <= margin(variant, base)) return "no clear difference";
+  return difference > 0 ? "worse" : "better";
+}

@@ -47,6 +47,10 @@ void cell_name_runs(const study_evidence *evidence, const study_cell *cell, json
 /* "4.1961 +- 0.0032 (3)" as a cell of a table. */
 void spread_text(study_spread spread, char text[64]);
 
+/* Whether a mean is clearly above ("worse") or below another, at 95% by Student's t; at least
+ * three runs each are asked for. */
+const char *spread_verdict(study_spread spread, study_spread reference);
+
 /* The one function per figure of figures.def. */
 #define FIGURE(name, id, title, paper)                                                         \
   void figure_##name(const study_evidence *evidence, json_t *figure);

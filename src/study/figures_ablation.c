@@ -5,23 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Twice the standard error of a difference of means: beyond it, a difference is called clear.
- */
-static double margin(study_spread a, study_spread b)
-{
-  return 2 * sqrt(a.deviation * a.deviation / (double)a.count +
-                  b.deviation * b.deviation / (double)b.count);
-}
-
-static const char *verdict(study_spread variant, study_spread base)
-{
-  const double difference = variant.mean - base.mean;
-  if (variant.count == 0) return "diverges";
-  if (variant.count < 3 || base.count < 3) return "fewer than three runs";
-  if (fabs(difference) <= margin(variant, base)) return "no clear difference";
-  return difference > 0 ? "worse" : "better";
-}
-
 static const study_cell *baseline(const study_evidence *e)
 {
   return protocol_find(e->protocol, STUDY_COSINE, e->protocol->scale->ablation_size, "mousse");
@@ -39,7 +22,7 @@ static void add_row(const study_evidence *e, const study_cell *c, const char *na
   spread_text(loss, text);
   results_text(row, text);
   results_number(row, loss.mean - base.mean);
-  results_text(row, c == baseline(e) ? "" : verdict(loss, base));
+  results_text(row, c == baseline(e) ? "" : spread_verdict(loss, base));
   results_number(row, cell_step_seconds(e, c).mean);
   cell_name_runs(e, c, figure);
 }
@@ -61,7 +44,7 @@ static void compare(const study_evidence *e, const study_cell *c, const char *na
   if (c == baseline(e) || to->used >= sizeof to->finding) return;
   to->used +=
       (size_t)snprintf(to->finding + to->used, sizeof to->finding - to->used, "%s: %+.4f, %s. ",
-                       name, loss.mean - base.mean, verdict(loss, base));
+                       name, loss.mean - base.mean, spread_verdict(loss, base));
 }
 
 /* The baseline and every variant of a figure: bars, curves, a table. */
