@@ -133,11 +133,12 @@ double cell_steps_to(const study_evidence *e, const study_cell *c, double target
 void cell_draw_curve(const study_evidence *e, const study_cell *c, json_t *chart,
                      const char *name)
 {
+  /* The first third falls by nats and would hide what happens in hundredths of them. */
+  const size_t first = 1 + (size_t)e->protocol->scale->validations / 3;
   json_t *series = results_series(chart, name, "line");
   double step = 0;
   study_spread loss;
-  /* The loss of the untrained model would hide all the others. */
-  for (size_t i = 1; curve_point(e, c, i, &step, &loss); i++)
+  for (size_t i = first; curve_point(e, c, i, &step, &loss); i++)
     results_point(series, step, loss.mean, loss.deviation);
 }
 

@@ -29,7 +29,8 @@ double cell_total_seconds(const study_evidence *evidence, const study_cell *cell
 /* The step at which the mean validation curve first is at most target; NaN: never. */
 double cell_steps_to(const study_evidence *evidence, const study_cell *cell, double target);
 
-/* The validation curve: points (x, mean, deviation) over the seeds, as a series of a chart. */
+/* The validation curve from a third of the run on: points (step, mean, deviation) over the
+ * seeds, as a series of a chart. */
 void cell_draw_curve(const study_evidence *evidence, const study_cell *cell, json_t *chart,
                      const char *name);
 
