@@ -15,7 +15,7 @@ const mo_eigh_solver mo_eigh_ladder[] = {mo_eigh_divide, mo_eigh_iterate, NULL};
 mo_refresh mo_refresh_resolve(mo_refresh method, mo_side side)
 {
   if (method != MO_REFRESH_AUTO) return method;
-  return side.block <= 512 ? MO_REFRESH_EIGH : MO_REFRESH_CHOLESKY;
+  return side.block < 512 ? MO_REFRESH_EIGH : MO_REFRESH_CHOLESKY;
 }
 
 size_t mo_root_basis_floats(mo_refresh method, mo_side side)
@@ -279,10 +279,10 @@ static bool sum_fractions(size_t n, const mo_fractions *f, double factor, double
   return true;
 }
 
-/* Fewer where a term is dear: an error of 1e-3, and of 1e-2 for the longest sides. */
+/* Fewer where a term is dear: an error of 5e-3, and of 1e-2 for the longest sides. */
 static int usual_terms(size_t n)
 {
-  return n <= 1024 ? 8 : 5;
+  return n <= 1024 ? 6 : 5;
 }
 
 static void by_cholesky(job *j, size_t n, float *fold, double factor, float *work)

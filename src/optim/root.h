@@ -26,7 +26,7 @@ extern const char *const mo_refresh_names[5];
 
 #define MO_OPTION_REFRESH(config)                                                              \
   MO_CHOICE(config, refresh, mo_refresh_names, MO_REFRESH_AUTO, 1,                             \
-            "how roots are computed; auto: eigh up to 512 rows or columns, then cholesky")
+            "how roots are computed; auto: eigh below 512 rows or columns, then cholesky")
 #define MO_OPTION_STAGGER(config)                                                              \
   MO_SWITCH(config, stagger, 0, 0, "spread the refreshes of the matrices over the steps")
 
