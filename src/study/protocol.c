@@ -27,7 +27,7 @@ static const study_scale scales[] = {
     },
     {
         .name = "laptop",
-        .help = "about two hours on two cores",
+        .help = "one to two hours on two cores",
         .sizes =
             {{"32x2", 32, 2, 2}, {"48x2", 48, 2, 3}, {"64x3", 64, 3, 4}, {"96x4", 96, 4, 6}},
         .ablation_size = 2,
