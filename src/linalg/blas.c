@@ -1,6 +1,9 @@
 /* blas.c - the only file that calls CBLAS. */
 #include "linalg/blas.h"
 
+#include "base/parallel.h"
+#include "linalg/lanes.h"
+
 #include <cblas.h>
 #include <pthread.h>
 #include <string.h>
@@ -126,14 +129,30 @@ void mo_symmetric_product(mo_transpose transpose_a, mo_transpose transpose_b, si
 
 enum { TILE = 32 };
 
-/* A tile of rows x cols, transposed into its mirror image. By way of a small array:
- * rows far apart by a power of two would push each other out of the cache. */
+/* A whole tile, eight by eight in registers: its rows may lie a power of two apart, and would
+ * push each other out of the cache before they are used up. */
+MO_CLONES static void mirror_whole_tile(const float *from, float *to, size_t stride)
+{
+  for (size_t i = 0; i < TILE; i += MO_LANES)
+    for (size_t j = 0; j < TILE; j += MO_LANES) {
+      mo_lanes block[MO_LANES];
+      for (size_t k = 0; k < MO_LANES; k++)
+        mo_lanes_load(&block[k], from + (i + k) * stride + j);
+      mo_lanes_transpose(block);
+      for (size_t k = 0; k < MO_LANES; k++)
+        mo_lanes_store(to + (j + k) * stride + i, &block[k]);
+    }
+}
+
+/* A tile of rows x cols, transposed into its mirror image. */
 static void mirror_tile(size_t rows, size_t cols, const float *from, float *to, size_t stride)
 {
-  float tile[TILE][TILE];
+  if (rows == TILE && cols == TILE) {
+    mirror_whole_tile(from, to, stride);
+    return;
+  }
   for (size_t i = 0; i < rows; i++)
-    for (size_t j = 0; j < cols; j++) tile[j][i] = from[i * stride + j];
-  for (size_t j = 0; j < cols; j++) memcpy(to + j * stride, tile[j], rows * sizeof(float));
+    for (size_t j = 0; j < cols; j++) to[j * stride + i] = from[i * stride + j];
 }
 
 static void mirror(mo_triangle known, size_t n, float *c, size_t stride)

@@ -40,7 +40,6 @@ double mo_newton_schulz_norm(mo_newton_schulz_set set, double frobenius, double 
   return (set == MO_POLAR5 ? 1.02 * frobenius : frobenius) + epsilon;
 }
 
-/* factor = a I + b A + c A A, whole matrix, from the whole symmetric matrix A. */
 MO_CLONES static void add_linear_terms(size_t n, const float *gram, coefficients k,
                                        float *factor)
 {
@@ -51,10 +50,16 @@ MO_CLONES static void add_linear_terms(size_t n, const float *gram, coefficients
   }
 }
 
-static void quintic_factor(size_t n, const float *gram, coefficients k, float *factor)
+/* factor = a I + b A + c A A, its lower triangle, from the whole symmetric matrix A. */
+static void quintic_triangle(size_t n, const float *gram, coefficients k, float *factor)
 {
   mo_syrk(MO_LOWER, MO_PLAIN, n, n, k.c, gram, n, 0.0f, factor, n);
   add_linear_terms(n, gram, k, factor);
+}
+
+static void quintic_factor(size_t n, const float *gram, coefficients k, float *factor)
+{
+  quintic_triangle(n, gram, k, factor);
   mo_mirror(n, factor, n);
 }
 
@@ -74,13 +79,11 @@ void mo_newton_schulz(mo_newton_schulz_set set, size_t rows, size_t cols, float 
   for (int i = 0; i < ITERATIONS; i++) {
     mo_syrk(MO_LOWER, wide ? MO_PLAIN : MO_TRANSPOSED, n, k, 1.0f, from, cols, 0.0f, gram, n);
     mo_mirror(n, gram, n);
-    quintic_factor(n, gram, sets[set][i], factor);
+    quintic_triangle(n, gram, sets[set][i], factor);
     if (wide)
-      mo_gemm(MO_PLAIN, MO_PLAIN, rows, cols, rows, 1.0f, factor, rows, from, cols, 0.0f, to,
-              cols);
+      mo_symm_left(MO_LOWER, rows, cols, factor, rows, from, cols, to, cols);
     else
-      mo_gemm(MO_PLAIN, MO_PLAIN, rows, cols, cols, 1.0f, from, cols, factor, cols, 0.0f, to,
-              cols);
+      mo_symm_right(MO_LOWER, rows, cols, factor, cols, from, cols, to, cols);
     swap(&from, &to);
   }
   if (from != x) memcpy(x, from, rows * cols * sizeof *x);
