@@ -297,9 +297,18 @@ static void add_runs(const maker *m)
 
 static void add_notes(const maker *m)
 {
-  char text[128];
+  char text[160];
   size_t unfinished = 0;
+  const char *unlike = run_records_unlike(m->records);
   for (size_t i = 0; i < m->records->count; i++) unfinished += !m->records->list[i].complete;
+  if (unlike != NULL) {
+    snprintf(
+        text, sizeof text,
+        "The runs do not all have the same %s: their losses, and the way to a common loss, "
+        "compare unlike things.",
+        unlike);
+    results_note(m->results, text);
+  }
   results_note(
       m->results,
       "Losses are in nats per token. Seconds are steps times the median seconds of a "

@@ -36,6 +36,17 @@ static bool same_row(size_t row, const train_run *a, const train_run *b)
          strcmp(x, y) == 0;
 }
 
+const char *run_records_unlike(const run_records *records)
+{
+  for (size_t row = 0; row < run_settings.count; row++) {
+    const char *name = run_settings.rows[row].name;
+    if (!is_model_row(name) && strcmp(name, "num_iterations") != 0) continue;
+    for (size_t i = 1; i < records->count; i++)
+      if (!same_row(row, &records->list[0].options, &records->list[i].options)) return name;
+  }
+  return NULL;
+}
+
 /* The value of an opt.NAME or scalar.NAME; "" when it is not set. */
 static const char *option_value(const train_run *run, const run_option *wanted)
 {

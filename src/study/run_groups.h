@@ -47,6 +47,10 @@ typedef struct run_groups {
 mousse_status run_groups_make(run_groups *groups, const run_records *records, mo_error *error);
 void run_groups_release(run_groups *groups);
 
+/* The first option by which some of the runs have another model, other data or another length,
+ * so that their losses do not compare; NULL: they all have the same. */
+const char *run_records_unlike(const run_records *records);
+
 /* Of the finite ones among the values. */
 run_mean run_mean_of(const double *values, size_t count);
 

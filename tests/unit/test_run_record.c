@@ -175,6 +175,7 @@ static void groups_by_all_but_the_seed(void **state)
   }
   assert_int_equal(run_records_find(&found, *state, RECORD_CURVES, &error), MOUSSE_OK);
   assert_int_equal(run_groups_make(&groups, &found, &error), MOUSSE_OK);
+  assert_null(run_records_unlike(&found));
   assert_int_equal(groups.count, 4);
   assert_int_equal(groups.variant_count, 3);
   const run_group *two = NULL, *own = NULL, *alone = NULL;
@@ -193,6 +194,18 @@ static void groups_by_all_but_the_seed(void **state)
   run_records_release(&found);
 }
 
+static void unlike_runs_are_noticed(void **state)
+{
+  run_records found = {0};
+  mo_error error = {{0}};
+  make_run(state, "a", config, whole, NULL);
+  make_run(state, "b", config, whole, NULL);
+  make_run(state, "c", "optimizer: muon\nn_layer: 5\nnum_iterations: 4\n", whole, NULL);
+  assert_int_equal(run_records_find(&found, *state, RECORD_CURVES, &error), MOUSSE_OK);
+  assert_string_equal(run_records_unlike(&found), "n_layer");
+  run_records_release(&found);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -204,6 +217,7 @@ int main(void)
       scratch_test(what_is_no_run_is_refused),
       scratch_test(finds_runs_below),
       scratch_test(groups_by_all_but_the_seed),
+      scratch_test(unlike_runs_are_noticed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
