@@ -8,7 +8,7 @@
  */
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/random.h"
+#include "study/bench_set.h"
 
 #include <mousse/mousse.h>
 #include <stdio.h>
@@ -22,9 +22,15 @@ static void check(mousse_status status, const mousse_optimizer *opt)
   exit(1);
 }
 
-static double time_step(mousse_optimizer *opt, float *gradients, size_t count, uint64_t *step)
+typedef struct matrices {
+  size_t rows, cols, copies;
+  float *values, *gradients; /* of all copies */
+} matrices;
+
+static double time_step(mousse_optimizer *opt, const matrices *m, uint64_t *stream)
 {
-  mo_random_fill(gradients, count, 1e-3, 1, ++*step);
+  for (size_t i = 0; i < m->copies; i++)
+    bench_gradient(m->rows, m->cols, ++*stream, m->gradients + i * m->rows * m->cols);
   const double start = mo_seconds();
   check(mousse_step(opt), opt);
   return mo_seconds() - start;
@@ -34,33 +40,36 @@ int main(int argc, char **argv)
 {
   mousse_optimizer *opt = NULL;
   int group = 0;
-  uint64_t step = 0;
+  uint64_t stream = 0;
   double period = 0.0;
   if (argc != 5) return 2;
-  const size_t rows = strtoul(argv[2], NULL, 10), cols = strtoul(argv[3], NULL, 10);
-  const size_t copies = strtoul(argv[4], NULL, 10), count = rows * cols * copies;
-  float *values = mo_allocate(NULL, 2 * count * sizeof *values), *gradients = values + count;
-  if (values == NULL || mousse_create(NULL, &opt) != MOUSSE_OK) return 1;
+  matrices m = {.rows = strtoul(argv[2], NULL, 10),
+                .cols = strtoul(argv[3], NULL, 10),
+                .copies = strtoul(argv[4], NULL, 10)};
+  const size_t each = m.rows * m.cols, bytes = 2 * each * m.copies * sizeof(float);
+  m.values = mo_allocate(NULL, bytes);
+  if (m.values == NULL || mousse_create(NULL, &opt) != MOUSSE_OK) return 1;
+  m.gradients = m.values + each * m.copies;
   check(mousse_add_group(opt, argv[1], &group), opt);
-  for (size_t i = 0; i < copies; i++) {
+  for (size_t i = 0; i < m.copies; i++) {
     char name[32];
     snprintf(name, sizeof name, "matrix %zu", i);
-    check(mousse_add_param(opt, group, name, rows, cols, values + i * rows * cols,
-                           gradients + i * rows * cols),
+    check(mousse_add_param(opt, group, name, m.rows, m.cols, m.values + i * each,
+                           m.gradients + i * each),
           opt);
   }
   const int refreshes = mousse_get(opt, group, "refresh_every", &period) == MOUSSE_OK;
   check(mousse_prepare(opt), opt);
-  time_step(opt, gradients, count, &step); /* makes the first preconditioners */
+  time_step(opt, &m, &stream); /* makes the first preconditioners */
 
   char line[32];
   while (fgets(line, sizeof line, stdin) != NULL) {
     const int refresh = strcmp(line, "refresh\n") == 0;
     if (refreshes) check(mousse_set(opt, group, "refresh_every", refresh ? 1 : 1e9), opt);
-    printf("%.6g\n", time_step(opt, gradients, count, &step));
+    printf("%.6g\n", time_step(opt, &m, &stream));
     fflush(stdout);
   }
   mousse_destroy(opt);
-  mo_release(NULL, values, 2 * count * sizeof *values);
+  mo_release(NULL, m.values, bytes);
   return 0;
 }

@@ -21,12 +21,17 @@ def newton_schulz(matrix):
     return x.T if matrix.shape[0] > matrix.shape[1] else x
 
 
+def gradient(rows, cols):
+    """As ours (bench_gradient in src/study/bench_set.c): rows and columns fade as 1/sqrt(i)."""
+    return 1e-3 * torch.randn(rows, cols) / torch.outer(torch.arange(1.0, rows + 1), torch.arange(1.0, cols + 1)).sqrt()
+
+
 class Matrix:
     """One weight with its gradient; subclasses add state and the formula."""
 
     def __init__(self, rows, cols):
         self.value = torch.zeros(rows, cols)
-        self.grad = 1e-3 * torch.randn(rows, cols)
+        self.grad = gradient(rows, cols)
         self.first = torch.zeros(rows, cols)
         self.start()
 
@@ -138,6 +143,10 @@ class Formula:
     def __init__(self, matrix, rows, cols, copies):
         self.matrices = [matrix(rows, cols) for _ in range(copies)]
 
+    def renew_gradients(self):
+        for matrix in self.matrices:
+            matrix.grad = gradient(*matrix.value.shape)
+
     def step(self, refresh):
         for matrix in self.matrices:
             matrix.step(refresh)
@@ -145,10 +154,13 @@ class Formula:
 
 class AdamW:
     def __init__(self, rows, cols, copies):
-        weights = [torch.zeros(rows, cols, requires_grad=True) for _ in range(copies)]
-        for weight in weights:
-            weight.grad = 1e-3 * torch.randn(rows, cols)
-        self.optimizer = torch.optim.AdamW(weights, lr=1e-3, betas=(0.9, 0.95), weight_decay=0.01)
+        self.weights = [torch.zeros(rows, cols, requires_grad=True) for _ in range(copies)]
+        self.renew_gradients()
+        self.optimizer = torch.optim.AdamW(self.weights, lr=1e-3, betas=(0.9, 0.95), weight_decay=0.01)
+
+    def renew_gradients(self):
+        for weight in self.weights:
+            weight.grad = gradient(*weight.shape)
 
     def step(self, _refresh):
         self.optimizer.step()
@@ -168,6 +180,7 @@ def main():
             subject = Formula(FORMULAS[name], *sizes) if name in FORMULAS else AdamW(*sizes)
             subject.step(True)  # warm-up, and the first preconditioners
             current = wanted
+        subject.renew_gradients()
         start = time.perf_counter()
         subject.step(kind == "refresh")
         print(time.perf_counter() - start, flush=True)

@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { PER_LAYER = 6, LARGE_PER_LAYER = 2 };
@@ -44,11 +45,19 @@ void bench_set_release(bench_set *set)
   mo_arena_release(&set->arena);
 }
 
+void bench_gradient(size_t rows, size_t cols, uint64_t stream, float *gradient)
+{
+  mo_random_fill(gradient, rows * cols, 1e-3, 1, stream);
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < cols; j++)
+      gradient[i * cols + j] /= sqrtf((float)((i + 1) * (j + 1)));
+}
+
 static void fill_one(void *context, size_t item, int thread)
 {
   const bench_matrix *m = &((const bench_set *)context)->matrices[item];
   (void)thread;
-  mo_random_fill(m->gradient, m->rows * m->cols, 1e-3, 1, item);
+  bench_gradient(m->rows, m->cols, item, m->gradient);
 }
 
 static void clear_one(void *context, size_t item, int thread)

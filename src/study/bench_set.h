@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <stdint.h>
+
 typedef struct bench_matrix {
   size_t rows, cols;
   float *value, *gradient; /* inside the set's arrays */
@@ -21,8 +23,13 @@ typedef struct bench_set {
 
 mousse_status bench_set_create(bench_set *set, size_t width, size_t layers, mo_error *error);
 void bench_set_release(bench_set *set);
-void bench_set_fill(bench_set *set, int threads);  /* normal gradients */
+void bench_set_fill(bench_set *set, int threads);  /* as bench_gradient makes them */
 void bench_set_clear(bench_set *set, int threads); /* gradients of 0 */
+
+/* A normal gradient whose rows and columns fade as 1/sqrt(i): the eigenvalues of its statistics
+ * fall as 1/i, like those in training, where the largest is ten to some hundred times the mean.
+ * What a refresh costs depends on it. */
+void bench_gradient(size_t rows, size_t cols, uint64_t stream, float *gradient);
 
 /* Plain Muon, the yardstick: momentum, five Newton-Schulz iterations of three matrix products
  * each, none of which uses that a product is symmetric, and the step. Parallel over matrices,
