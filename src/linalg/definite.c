@@ -6,13 +6,13 @@
  *         [A21  A22]   L21 = A21 L11^-T             [-W22 L21 W11  W22]
  *                      L22 = chol(A22 - L21 L21^T)
  *
- * down to blocks that LAPACK does. L21 comes from solving, not from a product with W11, which
- * would lose half of the digits where A11 is nearly singular.
+ * down to blocks that are LAPACK's, which is slow with larger ones. L21 comes from solving, not
+ * from a product with W11, which would lose half of the digits where A11 is nearly singular.
  */
 #include "linalg/definite.h"
 
 #include "linalg/blas.h"
-#include "linalg/lapack.h"
+#include "linalg/triangular.h"
 #include "linalg/vector.h"
 
 #include <math.h>
@@ -26,87 +26,31 @@ static size_t half_of(size_t n)
   return (n / 2 + LEAF - 1) / LEAF * LEAF;
 }
 
-/* X L^T = B for X in place of B, rows x n. */
-static void solve(size_t rows, size_t n, const float *l, float *x, size_t stride)
-{
-  if (n <= LEAF) {
-    mo_solve_lower(rows, n, l, stride, x, stride);
-    return;
-  }
-  const size_t half = half_of(n), rest = n - half;
-  const float *low = l + half * stride;
-  solve(rows, half, l, x, stride);
-  mo_gemm(MO_PLAIN, MO_TRANSPOSED, rows, rest, half, -1.0f, x, stride, low, stride, 1.0f,
-          x + half, stride);
-  solve(rows, rest, low + half, x + half, stride);
-}
-
 static bool factor(size_t n, float *a, size_t stride)
 {
   if (n <= LEAF) return mo_cholesky(n, a, stride);
   const size_t half = half_of(n), rest = n - half;
   float *low = a + half * stride;
   if (!factor(half, a, stride)) return false;
-  solve(rest, half, a, low, stride);
+  mo_solve_lower(rest, half, a, stride, low, stride);
   mo_syrk(MO_LOWER, MO_PLAIN, rest, half, -1.0f, low, stride, 1.0f, low + half, stride);
   return factor(rest, low + half, stride);
 }
 
-/* C = X^T W^T + beta C for a lower triangular n x n matrix W with zeros in its leaves; X is
- * n x rows and C rows x n. */
-static void multiply_transposed(size_t rows, size_t n, const float *x, const float *w,
-                                float beta, float *c, size_t stride)
-{
-  if (n <= LEAF) {
-    mo_gemm(MO_TRANSPOSED, MO_TRANSPOSED, rows, n, n, 1.0f, x, stride, w, stride, beta, c,
-            stride);
-    return;
-  }
-  const size_t half = half_of(n), rest = n - half;
-  const float *low = w + half * stride;
-  multiply_transposed(rows, half, x, w, beta, c, stride);
-  mo_gemm(MO_TRANSPOSED, MO_TRANSPOSED, rows, rest, half, 1.0f, x, stride, low, stride, beta,
-          c + half, stride);
-  multiply_transposed(rows, rest, x + half * stride, low + half, 1.0f, c + half, stride);
-}
-
-/* C = alpha X^T W + beta C, in the same way. */
-static void multiply(size_t rows, size_t n, float alpha, const float *x, const float *w,
-                     size_t stride, float beta, float *c, size_t c_stride)
-{
-  if (n <= LEAF) {
-    mo_gemm(MO_TRANSPOSED, MO_PLAIN, rows, n, n, alpha, x, stride, w, stride, beta, c,
-            c_stride);
-    return;
-  }
-  const size_t half = half_of(n), rest = n - half;
-  const float *low = w + half * stride, *x_low = x + half * stride;
-  mo_gemm(MO_TRANSPOSED, MO_PLAIN, rows, half, rest, alpha, x_low, stride, low, stride, beta, c,
-          c_stride);
-  multiply(rows, half, alpha, x, w, stride, 1.0f, c, c_stride);
-  multiply(rows, rest, alpha, x_low, low + half, stride, beta, c + half, c_stride);
-}
-
-static void clear_above_diagonal(size_t n, float *a, size_t stride)
-{
-  for (size_t i = 0; i < n; i++) memset(a + i * stride + i + 1, 0, (n - i - 1) * sizeof *a);
-}
-
-/* L becomes its inverse. The product in the middle is kept, transposed, where the upper
- * triangle has a block of its size. */
+/* L becomes its inverse, with zeros above the diagonal of a leaf. */
 static void invert(size_t n, float *l, size_t stride)
 {
   if (n <= LEAF) {
     mo_invert_lower(n, l, stride);
-    clear_above_diagonal(n, l, stride);
+    for (size_t i = 0; i < n; i++) memset(l + i * stride + i + 1, 0, (n - i - 1) * sizeof *l);
     return;
   }
   const size_t half = half_of(n), rest = n - half;
-  float *low = l + half * stride, *spare = l + half;
+  float *low = l + half * stride;
   invert(half, l, stride);
   invert(rest, low + half, stride);
-  multiply_transposed(half, rest, low, low + half, 0.0f, spare, stride);
-  multiply(rest, half, -1.0f, spare, l, stride, 0.0f, low, stride);
+  mo_lower_times(rest, half, -1.0f, low + half, stride, low, stride);
+  mo_times_lower(rest, half, l, stride, low, stride);
 }
 
 /* Largest magnitude in the lower triangle, negative when one is not finite. */
@@ -129,6 +73,24 @@ bool mo_definite_invert_factor(size_t n, float *a, size_t stride)
   return largest >= 0.0f && largest < 1e17f; /* W^T W is to be finite, too */
 }
 
+/* C += alpha X^T W for a lower triangular n x n matrix W with zeros in its leaves; X is n x
+ * rows and C rows x n. */
+static void add_product(size_t rows, size_t n, float alpha, const float *x, const float *w,
+                        size_t stride, float *c, size_t c_stride)
+{
+  if (n <= LEAF) {
+    mo_gemm(MO_TRANSPOSED, MO_PLAIN, rows, n, n, alpha, x, stride, w, stride, 1.0f, c,
+            c_stride);
+    return;
+  }
+  const size_t half = half_of(n), rest = n - half;
+  const float *low = w + half * stride, *x_low = x + half * stride;
+  mo_gemm(MO_TRANSPOSED, MO_PLAIN, rows, half, rest, alpha, x_low, stride, low, stride, 1.0f, c,
+          c_stride);
+  add_product(rows, half, alpha, x, w, stride, c, c_stride);
+  add_product(rows, rest, alpha, x_low, low + half, stride, c + half, c_stride);
+}
+
 void mo_definite_add_inverse(size_t n, float weight, const float *w, size_t stride, float *sum,
                              size_t sum_stride)
 {
@@ -140,7 +102,7 @@ void mo_definite_add_inverse(size_t n, float weight, const float *w, size_t stri
   const float *low = w + half * stride;
   mo_definite_add_inverse(half, weight, w, stride, sum, sum_stride);
   mo_syrk(MO_UPPER, MO_TRANSPOSED, half, rest, weight, low, stride, 1.0f, sum, sum_stride);
-  multiply(half, rest, weight, low, low + half, stride, 1.0f, sum + half, sum_stride);
+  add_product(half, rest, weight, low, low + half, stride, sum + half, sum_stride);
   mo_definite_add_inverse(rest, weight, low + half, stride, sum + half * (sum_stride + 1),
                           sum_stride);
 }

@@ -90,23 +90,6 @@ bool mo_eigenvalues(size_t n, float *a, float *values, float *work)
   return info == 0 && all_finite_float(values, n);
 }
 
-bool mo_cholesky(size_t n, float *a, size_t stride)
-{
-  return LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, a, (lapack_int)stride) == 0;
-}
-
-void mo_solve_lower(size_t rows, size_t n, const float *l, size_t l_stride, float *x,
-                    size_t x_stride)
-{
-  LAPACKE_strtrs_work(LAPACK_COL_MAJOR, 'U', 'T', 'N', (lapack_int)n, (lapack_int)rows, l,
-                      (lapack_int)l_stride, x, (lapack_int)x_stride);
-}
-
-void mo_invert_lower(size_t n, float *l, size_t stride)
-{
-  LAPACKE_strtri_work(LAPACK_COL_MAJOR, 'U', 'N', (lapack_int)n, l, (lapack_int)stride);
-}
-
 /* dgesdd with JOBZ = 'S', k = min(rows, cols): 4 k^2 + 7 k by its documentation, plus the
  * blocked QR of the longer side. */
 static size_t svd_doubles(size_t rows, size_t cols)

@@ -28,14 +28,6 @@ bool mo_eigh_iterate(size_t n, double *a, double *values, double *work);
 size_t mo_eigenvalues_work_floats(size_t n);
 bool mo_eigenvalues(size_t n, float *a, float *values, float *work);
 
-/* Blocks of definite.c, in float, for which it checks that everything is finite. The Cholesky
- * factor L in place of the lower triangle of a matrix, false when that is not positive
- * definite; X <- X L^-T for a matrix X of rows x n; L^-1 in place of L. */
-bool mo_cholesky(size_t n, float *a, size_t stride);
-void mo_solve_lower(size_t rows, size_t n, const float *l, size_t l_stride, float *x,
-                    size_t x_stride);
-void mo_invert_lower(size_t n, float *l, size_t stride);
-
 /* The polar factor U V^T of the rows x cols matrix x = U S V^T, in place, by a singular value
  * decomposition in double. Directions whose singular value is below 1e-6 of the largest have
  * no defined direction and become 0. `work` has mo_polar_work_doubles() doubles. */
