@@ -25,7 +25,8 @@ typedef struct fit {
   int count, coefficients, unknowns;
   double step; /* the first guess's distance of two log shifts */
   double u[POINTS], scale[POINTS], residual[POINTS];
-  double c[MO_MAX_FRACTIONS + 2], log_shift[MO_MAX_FRACTIONS], shift[MO_MAX_FRACTIONS];
+  double c[MO_MAX_FRACTIONS + 2], log_shift[MO_MAX_FRACTIONS];
+  double shift[MO_MAX_FRACTIONS], value[MO_MAX_FRACTIONS]; /* s_j and s_j^-power */
 } fit;
 
 typedef struct equations {
@@ -66,7 +67,8 @@ static double evaluate(fit *f)
   double worst = 0.0, factor[MO_MAX_FRACTIONS];
   for (int j = 0; j < f->count; j++) {
     f->shift[j] = exp(f->log_shift[j]);
-    factor[j] = f->c[2 + j] * exp((1.0 - f->power) * f->log_shift[j]);
+    f->value[j] = exp(-f->power * f->log_shift[j]);
+    factor[j] = f->c[2 + j] * f->shift[j] * f->value[j];
   }
   for (int i = 0; i < POINTS; i++) {
     double sum = f->c[0] + f->c[1] * f->u[i];
@@ -85,7 +87,7 @@ static void slopes(const fit *f, int i, double row[MOST_UNKNOWNS])
   row[1] = scale * u;
   for (int j = 0; j < f->count; j++) {
     const double s = f->shift[j], part = s / (u + s);
-    row[2 + j] = scale * exp(-f->power * f->log_shift[j]) * part;
+    row[2 + j] = scale * f->value[j] * part;
     row[f->coefficients + j] = f->c[2 + j] * row[2 + j] * (1.0 - f->power - part);
   }
 }
@@ -231,7 +233,7 @@ mo_fractions mo_fractions_fit(double power, double low, double high, int count)
                          .error = error};
   for (int j = 0; j < count; j++) {
     result.shift[j] = high * best.shift[j];
-    result.weight[j] = high * value * best.c[2 + j] * exp((1.0 - power) * best.log_shift[j]);
+    result.weight[j] = value * best.c[2 + j] * best.value[j] * result.shift[j];
   }
   sort_terms(&result);
   return result;

@@ -249,27 +249,17 @@ static void load_lower(size_t n, const float *fold, double factor, double shift,
   }
 }
 
-/* root (upper) = slope * statistics + constant I, by tiles that are transposed in a small
- * array: reading along columns would miss the cache. */
+/* root (upper) = slope * statistics + constant I, by tiles: along whole columns, reading would
+ * miss the cache. */
 static void start_root(size_t n, double slope, double constant, float *fold)
 {
   enum { TILE = 32 };
-  float tile[TILE][TILE];
   const float factor = (float)slope;
-  for (size_t row = 0; row < n; row += TILE) {
-    const size_t row_end = row + TILE < n ? row + TILE : n;
-    for (size_t col = row; col < n; col += TILE) {
-      const size_t col_end = col + TILE < n ? col + TILE : n;
-      for (size_t k = col; k < col_end; k++)
-        for (size_t i = row; i < row_end && i <= k; i++)
-          tile[i - row][k - col] = fold[k * (n + 1) + i];
-      for (size_t i = row; i < row_end; i++) {
-        float *root = fold + 1 + i * (n + 1);
-        for (size_t k = col > i ? col : i; k < col_end; k++)
-          root[k] = factor * tile[i - row][k - col];
-      }
-    }
-  }
+  for (size_t row = 0; row < n; row += TILE)
+    for (size_t col = row; col < n; col += TILE)
+      for (size_t i = row; i < n && i < row + TILE; i++)
+        for (size_t k = col > i ? col : i; k < n && k < col + TILE; k++)
+          fold[1 + i * (n + 1) + k] = factor * fold[k * (n + 1) + i];
   for (size_t i = 0; i < n; i++) fold[1 + i * (n + 1) + i] += (float)constant;
 }
 
@@ -287,17 +277,21 @@ static bool sum_fractions(size_t n, const mo_fractions *f, double factor, double
   return true;
 }
 
-/* Fewer where a term is dear: an error below 5e-3, and of 1e-2 for the longest sides. */
-static int usual_terms(size_t n)
+/* The fewest terms that are as exact as if every eigenvalue were known to 4%, or to 10% for the
+ * longest sides, where a term is dear. */
+static mo_fractions usual_fit(size_t n, double power, double low, double high)
 {
-  return n <= 1024 ? 5 : 4;
+  const double limit = fmax((n <= 1024 ? 0.04 : 0.1) * power, 1e-3);
+  mo_fractions f = mo_fractions_fit(power, low, high, 3);
+  for (int terms = 4; f.error > limit && terms <= MO_MAX_FRACTIONS; terms++)
+    f = mo_fractions_fit(power, low, high, terms);
+  return f;
 }
 
 static void by_cholesky(job *j, size_t n, float *fold, double factor, float *work)
 {
   enum { TRIES = 3 };
   const mo_root_rule *rule = j->rule;
-  const int terms = rule->terms > 0 ? rule->terms : usual_terms(n);
   float *matrix = mo_scratch_take(&work, n * n);
   const double highest = factor * largest_eigenvalue(n, fold, work);
   double damping =
@@ -310,7 +304,9 @@ static void by_cholesky(job *j, size_t n, float *fold, double factor, float *wor
   }
   for (int attempt = 0; attempt < TRIES; attempt++, damping *= 30.0) {
     const double high = fmax(1.5 * highest, damping) + damping;
-    const mo_fractions f = mo_fractions_fit(rule->power, damping, high, terms);
+    const mo_fractions f = rule->terms > 0
+                               ? mo_fractions_fit(rule->power, damping, high, rule->terms)
+                               : usual_fit(n, rule->power, damping, high);
     if (sum_fractions(n, &f, factor, damping, fold, matrix)) return;
     j->counts->retries++;
   }

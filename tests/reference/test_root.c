@@ -287,9 +287,10 @@ static void test_cholesky_on_hard_spectra(void **state)
     double power;
     int terms;
     double limit;
-  } cases[] = {{0.125, 4, 1.3e-2}, {0.125, 5, 6e-3}, {0.25, 4, 2.4e-2}, {0.25, 5, 1.2e-2}};
+  } cases[] = {{0.125, 4, 1.3e-2}, {0.125, 5, 6e-3},  {0.125, 0, 6e-3},
+               {0.25, 4, 2.4e-2},  {0.25, 5, 1.2e-2}, {0.25, 0, 1.2e-2}};
   for (int kind = 0; kind < SPECTRA; kind++)
-    for (size_t c = 0; c < 4; c++) {
+    for (size_t c = 0; c < 6; c++) {
       trial t;
       start_square(&t, N, cases[c].power, cases[c].terms);
       set_statistics(&t, (spectrum)kind);
@@ -314,6 +315,30 @@ static void test_cholesky_sees_the_largest_eigenvalue(void **state)
   refresh(&t);
   assert_true(worst_direction(&t) < 2.4e-2);
   stop(&t);
+}
+
+/* A long side has fewer terms; the limit is what is promised for it. Diagonal statistics over
+ * ten decades, so that the exact root is known. */
+static void test_cholesky_on_a_long_side(void **state)
+{
+  (void)state;
+  enum { N = 1030 };
+  static const double powers[] = {0.125, 0.25};
+  for (size_t p = 0; p < 2; p++) {
+    trial t;
+    double trace = 0, worst = 0;
+    start_square(&t, N, powers[p], 0);
+    for (size_t i = 0; i < N; i++)
+      t.fold[i * (N + 2)] = (float)pow(10, i == 0 ? 2 : -8 * (double)i / N);
+    for (size_t i = 0; i < N; i++) trace += (double)t.fold[i * (N + 2)];
+    refresh(&t);
+    for (size_t i = 0; i < N; i++) {
+      const double value = (double)t.fold[i * (N + 2)] * N / (trace + 1e-5) + 2e-5;
+      worst = fmax(worst, fabs((double)t.fold[1 + i * (N + 2)] * pow(value, powers[p]) - 1));
+    }
+    assert_true(worst < 0.1 * powers[p] + 1e-3);
+    stop(&t);
+  }
 }
 
 static void test_identity_and_multiply(void **state)
@@ -341,6 +366,7 @@ int main(void)
       cmocka_unit_test(test_cholesky_retries_with_more_damping),
       cmocka_unit_test(test_cholesky_on_hard_spectra),
       cmocka_unit_test(test_cholesky_sees_the_largest_eigenvalue),
+      cmocka_unit_test(test_cholesky_on_a_long_side),
       cmocka_unit_test(test_identity_and_multiply),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
