@@ -277,11 +277,11 @@ static bool sum_fractions(size_t n, const mo_fractions *f, double factor, double
   return true;
 }
 
-/* The fewest terms that are as exact as if every eigenvalue were known to 4%, or to 10% for the
+/* The fewest terms that are as exact as if every eigenvalue were known to 4%, or to 11% for the
  * longest sides, where a term is dear. */
 static mo_fractions usual_fit(size_t n, double power, double low, double high)
 {
-  const double limit = fmax((n <= 1024 ? 0.04 : 0.1) * power, 1e-3);
+  const double limit = fmax((n <= 1024 ? 0.04 : 0.11) * power, 1e-3);
   mo_fractions f = mo_fractions_fit(power, low, high, 3);
   for (int terms = 4; f.error > limit && terms <= MO_MAX_FRACTIONS; terms++)
     f = mo_fractions_fit(power, low, high, terms);
