@@ -1,116 +1,240 @@
 /* fractions.c - x^-power as a short sum of partial fractions.
  *
- * Shifts in geometric progression whose two ends are searched for on a small grid around low
- * and high; constant and weights by least squares of the relative error. With five terms the
- * error is 1 to 2% over eight decades and less over fewer.
+ * The sum is fitted on u = x / high in (0, 1], where its unknowns are all of the size of 1:
+ *
+ *     u^power (c_0 + c_1 u + sum_j c_j s_j^(1-power) / (u + s_j)) = 1 - residual(u)
+ *
+ * in c and log s. First by Gauss-Newton steps to the least sum of squares, which needs no luck,
+ * then by Newton steps to a residual that alternates between equal extremes (Remez's method),
+ * which has the least maximum. The best sum on the way is the result, so that a step that goes
+ * astray costs nothing but time.
  */
 #include "linalg/fractions.h"
 
 #include <math.h>
+#include <stdbool.h>
 
-enum { UNKNOWNS = MO_MAX_FRACTIONS + 1 };
+enum {
+  POINTS = 160,                             /* of the grid, even in log u */
+  MOST_UNKNOWNS = 2 * MO_MAX_FRACTIONS + 2, /* c, then log s */
+  MOST_EQUATIONS = MOST_UNKNOWNS + 1
+};
+
+typedef struct fit {
+  double power;
+  int count, coefficients, unknowns;
+  double step; /* the first guess's distance of two log shifts */
+  double u[POINTS], scale[POINTS], residual[POINTS];
+  double c[MO_MAX_FRACTIONS + 2], log_shift[MO_MAX_FRACTIONS];
+  double shift[MO_MAX_FRACTIONS], value[MO_MAX_FRACTIONS]; /* s_j and s_j^-power */
+} fit;
+
+typedef struct equations {
+  int count;
+  double a[MOST_EQUATIONS][MOST_EQUATIONS], b[MOST_EQUATIONS];
+} equations;
 
 double mo_fractions_at(const mo_fractions *f, double x)
 {
-  double sum = f->constant;
+  double sum = f->constant + f->linear * x;
   for (int j = 0; j < f->count; j++) sum += f->weight[j] / (x + f->shift[j]);
   return sum;
 }
 
-/* Solves a x = b in place of b by Gaussian elimination with row pivoting; 0 when singular. */
-static int solve(int n, double a[UNKNOWNS][UNKNOWNS], double b[UNKNOWNS])
+/* The guess is a straight line through what the best fits have in common. */
+static fit first_guess(double power, double low, double high, int count)
 {
-  for (int k = 0; k < n; k++) {
-    int pivot = k;
-    for (int i = k + 1; i < n; i++)
-      if (fabs(a[i][k]) > fabs(a[pivot][k])) pivot = i;
-    if (a[pivot][k] == 0.0) return 0;
-    for (int j = 0; j < n; j++) {
-      const double swapped = a[k][j];
-      a[k][j] = a[pivot][j];
-      a[pivot][j] = swapped;
-    }
-    const double swapped = b[k];
-    b[k] = b[pivot];
-    b[pivot] = swapped;
-    for (int i = k + 1; i < n; i++) {
-      const double factor = a[i][k] / a[k][k];
-      for (int j = k; j < n; j++) a[i][j] -= factor * a[k][j];
-      b[i] -= factor * b[k];
-    }
+  fit f = {.power = power, .count = count, .coefficients = count + 2};
+  const double length = log(high) - log(low);
+  f.unknowns = f.coefficients + count;
+  for (int i = 0; i < POINTS; i++) {
+    const double log_u = -length * (POINTS - 1 - i) / (POINTS - 1);
+    f.u[i] = exp(log_u);
+    f.scale[i] = exp(power * log_u);
   }
-  for (int i = n - 1; i >= 0; i--) {
-    for (int j = i + 1; j < n; j++) b[i] -= a[i][j] * b[j];
-    b[i] /= a[i][i];
-  }
-  return 1;
+  const double h = length / (count + 0.5);
+  const double first = 0.75 * h - 1.1 - 2.8 * power - length;
+  const double last = -1.15 * h + 0.95 - 0.8 * power;
+  f.step = count > 1 ? fmax((last - first) / (count - 1), 0.1) : 1.0;
+  for (int j = 0; j < count; j++)
+    f.log_shift[j] = 0.5 * (first + last) + f.step * (j - 0.5 * (count - 1));
+  return f;
 }
 
-/* The grid on which sums are fitted and judged: even in log x. */
-enum { POINTS = 160 };
-
-typedef struct target {
-  double x[POINTS], scale[POINTS]; /* scale = x^power: the sum times it is to be 1 */
-} target;
-
-static target make_target(double power, double low, double high)
+/* Shifts and residuals from the unknowns; returns the largest magnitude of a residual. */
+static double evaluate(fit *f)
 {
-  target t;
-  for (int i = 0; i < POINTS; i++) {
-    t.x[i] = exp(log(low) + (log(high) - log(low)) * i / (POINTS - 1));
-    t.scale[i] = pow(t.x[i], power);
+  double worst = 0.0, factor[MO_MAX_FRACTIONS];
+  for (int j = 0; j < f->count; j++) {
+    f->shift[j] = exp(f->log_shift[j]);
+    f->value[j] = exp(-f->power * f->log_shift[j]);
+    factor[j] = f->c[2 + j] * f->shift[j] * f->value[j];
   }
-  return t;
-}
-
-/* Constant and weights with the least sum of squared relative errors on the grid, from the
- * normal equations; terms are scaled by their shift to be of one size. */
-static int fit_weights(mo_fractions *f, const target *t)
-{
-  double a[UNKNOWNS][UNKNOWNS] = {{0}}, b[UNKNOWNS] = {0}, term[UNKNOWNS];
-  const int n = f->count + 1;
   for (int i = 0; i < POINTS; i++) {
-    const double x = t->x[i], scale = t->scale[i];
-    term[0] = scale;
-    for (int j = 1; j < n; j++) term[j] = scale * f->shift[j - 1] / (x + f->shift[j - 1]);
-    for (int j = 0; j < n; j++) {
-      for (int k = 0; k < n; k++) a[j][k] += term[j] * term[k];
-      b[j] += term[j];
-    }
-  }
-  if (!solve(n, a, b)) return 0;
-  f->constant = b[0];
-  for (int j = 1; j < n; j++) f->weight[j - 1] = b[j] * f->shift[j - 1];
-  return 1;
-}
-
-static double worst_error(const mo_fractions *f, const target *t)
-{
-  double worst = 0.0;
-  for (int i = 0; i < POINTS; i++) {
-    const double error = fabs(mo_fractions_at(f, t->x[i]) * t->scale[i] - 1.0);
-    if (!(error <= worst)) worst = error;
+    double sum = f->c[0] + f->c[1] * f->u[i];
+    for (int j = 0; j < f->count; j++) sum += factor[j] / (f->u[i] + f->shift[j]);
+    f->residual[i] = 1.0 - sum * f->scale[i];
+    if (!(fabs(f->residual[i]) <= worst)) worst = fabs(f->residual[i]);
   }
   return worst;
 }
 
-mo_fractions mo_fractions_fit(double power, double low, double high, int count)
+/* How the sum at point i changes with the unknowns. */
+static void slopes(const fit *f, int i, double row[MOST_UNKNOWNS])
 {
-  enum { GRID = 10 };
-  const target t = make_target(power, low, high);
-  mo_fractions best = {.error = INFINITY};
-  for (int a = 0; a <= GRID; a++) {
-    for (int b = 0; b <= GRID; b++) {
-      const double first = log(low) + 0.4 * a - 1.0, last = log(high) - 0.4 * b + 1.0;
-      if (!(first < last)) continue;
-      mo_fractions f = {.count = count};
-      for (int j = 0; j < count; j++)
-        f.shift[j] =
-            exp(count > 1 ? first + (last - first) * j / (count - 1) : 0.5 * (first + last));
-      if (!fit_weights(&f, &t)) continue;
-      f.error = worst_error(&f, &t);
-      if (f.error < best.error) best = f;
+  const double u = f->u[i], scale = f->scale[i];
+  row[0] = scale;
+  row[1] = scale * u;
+  for (int j = 0; j < f->count; j++) {
+    const double s = f->shift[j], part = s / (u + s);
+    row[2 + j] = scale * f->value[j] * part;
+    row[f->coefficients + j] = f->c[2 + j] * row[2 + j] * (1.0 - f->power - part);
+  }
+}
+
+/* Solves in place of b by Gaussian elimination with row pivoting; false when singular. */
+static bool solve(equations *e)
+{
+  const int n = e->count;
+  for (int k = 0; k < n; k++) {
+    int pivot = k;
+    for (int i = k + 1; i < n; i++)
+      if (fabs(e->a[i][k]) > fabs(e->a[pivot][k])) pivot = i;
+    if (!(fabs(e->a[pivot][k]) > 0.0)) return false;
+    for (int j = 0; j < n; j++) {
+      const double swapped = e->a[k][j];
+      e->a[k][j] = e->a[pivot][j];
+      e->a[pivot][j] = swapped;
+    }
+    const double swapped = e->b[k];
+    e->b[k] = e->b[pivot];
+    e->b[pivot] = swapped;
+    for (int i = k + 1; i < n; i++) {
+      const double factor = e->a[i][k] / e->a[k][k];
+      for (int j = k; j < n; j++) e->a[i][j] -= factor * e->a[k][j];
+      e->b[i] -= factor * e->b[k];
     }
   }
-  return best;
+  for (int i = n - 1; i >= 0; i--) {
+    for (int j = i + 1; j < n; j++) e->b[i] -= e->a[i][j] * e->b[j];
+    e->b[i] /= e->a[i][i];
+  }
+  return true;
+}
+
+/* The least squares step. The ridge keeps coefficients small where terms are nearly the same
+ * function: on short ranges, where far fewer of them would do. */
+static bool squares_step(const fit *f, equations *e)
+{
+  double row[MOST_UNKNOWNS];
+  *e = (equations){.count = f->unknowns};
+  for (int i = 0; i < POINTS; i++) {
+    slopes(f, i, row);
+    for (int j = 0; j < f->unknowns; j++) {
+      for (int k = 0; k <= j; k++) e->a[j][k] += row[j] * row[k];
+      e->b[j] += row[j] * f->residual[i];
+    }
+  }
+  for (int j = 0; j < f->unknowns; j++) {
+    e->a[j][j] += 1e-9 * POINTS;
+    for (int k = 0; k < j; k++) e->a[k][j] = e->a[j][k];
+  }
+  return solve(e);
+}
+
+/* The points of the residual's extremes between changes of sign: exactly `wanted` of them, or
+ * false. */
+static bool find_extremes(const fit *f, int wanted, int at[POINTS])
+{
+  int count = 0, first = 0;
+  const double *r = f->residual;
+  for (int i = 0; i < POINTS; i++) {
+    if (count == 0 || (r[i] < 0.0) != (r[at[count - 1]] < 0.0))
+      at[count++] = i;
+    else if (fabs(r[i]) > fabs(r[at[count - 1]]))
+      at[count - 1] = i;
+  }
+  while (count - first > wanted) {
+    if (fabs(r[at[first]]) < fabs(r[at[count - 1]]))
+      first++;
+    else
+      count--;
+  }
+  for (int i = 0; i < count - first; i++) at[i] = at[first + i];
+  return count - first == wanted;
+}
+
+/* The step to extremes of one magnitude, which is the last unknown. */
+static bool extremes_step(const fit *f, equations *e)
+{
+  int at[POINTS];
+  *e = (equations){.count = f->unknowns + 1};
+  if (!find_extremes(f, e->count, at)) return false;
+  for (int i = 0; i < e->count; i++) {
+    slopes(f, at[i], e->a[i]);
+    e->a[i][f->unknowns] = i % 2 ? -1.0 : 1.0;
+    e->b[i] = f->residual[at[i]];
+  }
+  return solve(e);
+}
+
+/* Takes the step, or as much of it as moves no shift by more than half a distance; returns how
+ * far a shift wanted to go in such distances. */
+static double take(fit *f, const double step[])
+{
+  double furthest = 0.0;
+  for (int j = 0; j < f->count; j++)
+    furthest = fmax(furthest, fabs(step[f->coefficients + j]) / f->step);
+  const double part = furthest > 0.5 ? 0.5 / furthest : 1.0;
+  for (int j = 0; j < f->coefficients; j++) f->c[j] += part * step[j];
+  for (int j = 0; j < f->count; j++) f->log_shift[j] += part * step[f->coefficients + j];
+  return furthest;
+}
+
+/* Steps of one kind until they hardly move; keeps the best fit. */
+static void improve(fit *f, bool (*find_step)(const fit *, equations *), int steps, fit *best,
+                    double *error)
+{
+  double moved = 1.0;
+  equations e;
+  for (int i = 0; i < steps && moved > 0.02 && find_step(f, &e); i++) {
+    moved = i == 0 ? 1.0 : 0.0; /* the first one finds the coefficients */
+    moved = fmax(moved, take(f, e.b));
+    const double worst = evaluate(f);
+    if (!isfinite(worst)) return;
+    if (worst >= *error) continue;
+    *best = *f;
+    *error = worst;
+  }
+}
+
+static void sort_terms(mo_fractions *f)
+{
+  for (int i = 1; i < f->count; i++)
+    for (int j = i; j > 0 && f->shift[j] < f->shift[j - 1]; j--) {
+      const double shift = f->shift[j], weight = f->weight[j];
+      f->shift[j] = f->shift[j - 1], f->weight[j] = f->weight[j - 1];
+      f->shift[j - 1] = shift, f->weight[j - 1] = weight;
+    }
+}
+
+mo_fractions mo_fractions_fit(double power, double low, double high, int count)
+{
+  enum { SQUARES_STEPS = 12, EXTREMES_STEPS = 6 };
+  fit f = first_guess(power, low, high, count), best = f;
+  double error = INFINITY;
+  evaluate(&f);
+  improve(&f, squares_step, SQUARES_STEPS, &best, &error);
+  improve(&f, extremes_step, EXTREMES_STEPS, &best, &error);
+  const double value = pow(high, -power);
+  mo_fractions result = {.count = count,
+                         .constant = value * best.c[0],
+                         .linear = value * best.c[1] / high,
+                         .error = error};
+  for (int j = 0; j < count; j++) {
+    result.shift[j] = high * best.shift[j];
+    result.weight[j] = value * best.c[2 + j] * best.value[j] * result.shift[j];
+  }
+  sort_terms(&result);
+  return result;
 }

@@ -90,15 +90,6 @@ bool mo_eigenvalues(size_t n, float *a, float *values, float *work)
   return info == 0 && all_finite_float(values, n);
 }
 
-bool mo_invert_definite(size_t n, float *a)
-{
-  const lapack_int size = (lapack_int)n;
-  return lower_finite_float(n, a) &&
-         LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', size, a, size) == 0 &&
-         LAPACKE_spotri_work(LAPACK_COL_MAJOR, 'U', size, a, size) == 0 &&
-         lower_finite_float(n, a);
-}
-
 /* dgesdd with JOBZ = 'S', k = min(rows, cols): 4 k^2 + 7 k by its documentation, plus the
  * blocked QR of the longer side. */
 static size_t svd_doubles(size_t rows, size_t cols)

@@ -28,10 +28,6 @@ bool mo_eigh_iterate(size_t n, double *a, double *values, double *work);
 size_t mo_eigenvalues_work_floats(size_t n);
 bool mo_eigenvalues(size_t n, float *a, float *values, float *work);
 
-/* The inverse of a symmetric positive definite matrix, in place in its lower triangle, by
- * Cholesky factorization. False when it is not positive definite to working precision. */
-bool mo_invert_definite(size_t n, float *a);
-
 /* The polar factor U V^T of the rows x cols matrix x = U S V^T, in place, by a singular value
  * decomposition in double. Directions whose singular value is below 1e-6 of the largest have
  * no defined direction and become 0. `work` has mo_polar_work_doubles() doubles. */

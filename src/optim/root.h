@@ -5,7 +5,8 @@
  * Three ways, measured against each other in docs/refresh.md:
  *   eigh      eigenvalue decomposition in double: the reference, and quick for short sides;
  *   qr        the eigenvectors of last time, moved by one power iteration and QR;
- *   cholesky  a sum of a few partial fractions, each by one Cholesky factorization in float.
+ *   cholesky  a sum of a few partial fractions, each by one Cholesky factorization in float:
+ *             as exact as if every eigenvalue were known to 4%, to 11% in blocks beyond 1024.
  * When a way fails on a block there is another (eigh: a second algorithm; qr: eigh; cholesky:
  * more damping); when all fail, the root of the block stays as it was. All of it is counted.
  */
@@ -43,7 +44,7 @@ typedef struct mo_root_rule {
   mo_damping damping;
   double eps;
   mo_refresh method;
-  int terms;                    /* of cholesky's sum; 0: the usual number */
+  int terms;                    /* of cholesky's sum; 0: as many as it takes */
   const mo_eigh_solver *ladder; /* to try in turn, ending in NULL; NULL: mo_eigh_ladder */
 } mo_root_rule;
 

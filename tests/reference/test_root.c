@@ -31,9 +31,9 @@ typedef struct trial {
   mo_counts counts;
 } trial;
 
-static void start(trial *t, bool right, size_t block, mo_refresh method)
+static void start(trial *t, mo_shape matrix, bool right, size_t block, mo_refresh method)
 {
-  *t = (trial){.side = mo_side_make(shape, right, block),
+  *t = (trial){.side = mo_side_make(matrix, right, block),
                .rule = {.power = 0.25,
                         .correction = 1,
                         .gain = 1.0f,
@@ -123,7 +123,7 @@ static void test_roots_by_every_method(void **state)
       for (size_t p = 0; p < 4; p++)
         for (int method = MO_REFRESH_EIGH; method <= MO_REFRESH_CHOLESKY; method++) {
           trial t;
-          start(&t, right, blocks[b], (mo_refresh)method);
+          start(&t, shape, right, blocks[b], (mo_refresh)method);
           t.rule.power = powers[p];
           average(&t, 3);
           check_statistics(&t);
@@ -141,7 +141,7 @@ static void test_qr_follows(void **state)
 {
   (void)state;
   trial t;
-  start(&t, false, 0, MO_REFRESH_QR);
+  start(&t, shape, false, 0, MO_REFRESH_QR);
   average(&t, 5);
   for (int i = 0; i < 4; i++) {
     refresh(&t);
@@ -155,7 +155,7 @@ static void test_ladder_of_solvers(void **state)
 {
   (void)state;
   trial t;
-  start(&t, false, BLOCK, MO_REFRESH_EIGH);
+  start(&t, shape, false, BLOCK, MO_REFRESH_EIGH);
   const size_t bytes = mo_fold_floats(t.side) * sizeof *t.fold,
                blocks = (ROWS + BLOCK - 1) / BLOCK;
   float *before = malloc(bytes);
@@ -185,7 +185,7 @@ static void test_cholesky_retries_with_more_damping(void **state)
 {
   (void)state;
   trial t;
-  start(&t, true, 0, MO_REFRESH_CHOLESKY);
+  start(&t, shape, true, 0, MO_REFRESH_CHOLESKY);
   t.rule.trace_norm = false;
   for (size_t i = 0; i < COLS; i++) t.fold[i * (COLS + 1) + i] = i == 0 ? -0.01f : 1.0f;
   refresh(&t);
@@ -202,6 +202,143 @@ static void test_cholesky_retries_with_more_damping(void **state)
   assert_memory_equal(before, t.fold, mo_fold_floats(t.side) * sizeof *before);
   free(before);
   stop(&t);
+}
+
+/* Spectra that are hard for a sum of fractions in float. */
+typedef enum spectrum { DECADES, CLUSTERS, DEFICIENT, ONE_HUGE, ALL_EQUAL, SPECTRA } spectrum;
+
+static double eigenvalue(spectrum kind, size_t i, size_t n)
+{
+  const double place = (double)i / (double)(n - 1);
+  switch (kind) {
+  case DECADES:
+    return pow(10, -8 * place);
+  case CLUSTERS:
+    return (i % 2 ? 1.0 : 1e-4) * (1 + 1e-4 * place);
+  case DEFICIENT:
+    return i < n / 3 ? 1.0 : 0.0;
+  case ONE_HUGE:
+    return i == 0 ? 1.0 : 1e-6;
+  default:
+    return 1.0;
+  }
+}
+
+/* The lower triangle of Q^T diag(values) Q for a random rotation Q. */
+static void set_statistics(trial *t, spectrum kind)
+{
+  const size_t n = t->side.size;
+  float *random = calloc(n * n, sizeof *random);
+  double *wide = ref_zeros(n * n), *q = ref_zeros(n * n);
+  assert_non_null(random);
+  mo_random_fill(random, n * n, 1, 8, kind);
+  for (size_t i = 0; i < n * n; i++) wide[i] = (double)random[i];
+  ref_qr(n, wide, q);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j <= i; j++) {
+      double sum = 0;
+      for (size_t k = 0; k < n; k++)
+        sum += eigenvalue(kind, k, n) * q[k * n + i] * q[k * n + j];
+      t->fold[i * (n + 1) + j] = (float)sum;
+    }
+  free(random), free(wide), free(q);
+}
+
+/* The largest error of the root along an eigenvector of the statistics as they are stored:
+ * ||P q - l^-power q|| / l^-power. */
+static double worst_direction(const trial *t)
+{
+  const size_t n = t->side.size;
+  double *s = ref_zeros(n * n), *values = ref_zeros(n), *vectors = ref_zeros(n * n);
+  double *product = ref_zeros(n * n), *root = ref_zeros(n * n), trace = 0, worst = 0;
+  for (size_t i = 0; i < n; i++) trace += (double)t->fold[i * (n + 1) + i];
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j <= i; j++) {
+      s[i * n + j] = s[j * n + i] =
+          (double)t->fold[i * (n + 1) + j] * (double)n / (trace + t->rule.eps);
+      root[i * n + j] = root[j * n + i] = (double)t->fold[1 + j * (n + 1) + i];
+    }
+  ref_eigh(n, s, values, vectors);
+  ref_multiply(n, n, n, root, vectors, product);
+  for (size_t k = 0; k < n; k++) {
+    const double wanted = pow(values[k] + 2 * t->rule.eps, -t->rule.power);
+    double squares = 0;
+    for (size_t i = 0; i < n; i++)
+      squares += pow(product[i * n + k] - wanted * vectors[i * n + k], 2);
+    worst = fmax(worst, sqrt(squares) / wanted);
+  }
+  free(s), free(values), free(vectors), free(product), free(root);
+  return worst;
+}
+
+static void start_square(trial *t, size_t n, double power, int terms)
+{
+  start(t, (mo_shape){n, n}, false, 0, MO_REFRESH_CHOLESKY);
+  t->rule.power = power;
+  t->rule.eps = 1e-5;
+  t->rule.terms = terms;
+}
+
+static void test_cholesky_on_hard_spectra(void **state)
+{
+  (void)state;
+  enum { N = 130 };
+  static const struct {
+    double power;
+    int terms;
+    double limit;
+  } cases[] = {{0.125, 4, 1.3e-2}, {0.125, 5, 6e-3},  {0.125, 0, 6e-3},
+               {0.25, 4, 2.4e-2},  {0.25, 5, 1.2e-2}, {0.25, 0, 1.2e-2}};
+  for (int kind = 0; kind < SPECTRA; kind++)
+    for (size_t c = 0; c < 6; c++) {
+      trial t;
+      start_square(&t, N, cases[c].power, cases[c].terms);
+      set_statistics(&t, (spectrum)kind);
+      refresh(&t);
+      assert_int_equal(t.counts.retries + t.counts.kept, 0);
+      assert_true(worst_direction(&t) < cases[c].limit);
+      stop(&t);
+    }
+}
+
+/* I + v v^T with v of alternating signs: all rows are alike, and a start that takes them alike
+ * never sees the one large eigenvalue. */
+static void test_cholesky_sees_the_largest_eigenvalue(void **state)
+{
+  (void)state;
+  enum { N = 100 };
+  trial t;
+  start_square(&t, N, 0.25, 4);
+  for (size_t i = 0; i < N; i++)
+    for (size_t j = 0; j <= i; j++)
+      t.fold[i * (N + 1) + j] = ((i + j) % 2 ? -1.0f : 1.0f) + (i == j ? 1.0f : 0.0f);
+  refresh(&t);
+  assert_true(worst_direction(&t) < 2.4e-2);
+  stop(&t);
+}
+
+/* A long side has fewer terms; the limit is what is promised for it. Diagonal statistics over
+ * ten decades, so that the exact root is known. */
+static void test_cholesky_on_a_long_side(void **state)
+{
+  (void)state;
+  enum { N = 1030 };
+  static const double powers[] = {0.125, 0.25};
+  for (size_t p = 0; p < 2; p++) {
+    trial t;
+    double trace = 0, worst = 0;
+    start_square(&t, N, powers[p], 0);
+    for (size_t i = 0; i < N; i++)
+      t.fold[i * (N + 2)] = (float)pow(10, i == 0 ? 2 : -8 * (double)i / N);
+    for (size_t i = 0; i < N; i++) trace += (double)t.fold[i * (N + 2)];
+    refresh(&t);
+    for (size_t i = 0; i < N; i++) {
+      const double value = (double)t.fold[i * (N + 2)] * N / (trace + 1e-5) + 2e-5;
+      worst = fmax(worst, fabs((double)t.fold[1 + i * (N + 2)] * pow(value, powers[p]) - 1));
+    }
+    assert_true(worst < 0.11 * powers[p] + 1e-3);
+    stop(&t);
+  }
 }
 
 static void test_identity_and_multiply(void **state)
@@ -227,6 +364,9 @@ int main(void)
       cmocka_unit_test(test_qr_follows),
       cmocka_unit_test(test_ladder_of_solvers),
       cmocka_unit_test(test_cholesky_retries_with_more_damping),
+      cmocka_unit_test(test_cholesky_on_hard_spectra),
+      cmocka_unit_test(test_cholesky_sees_the_largest_eigenvalue),
+      cmocka_unit_test(test_cholesky_on_a_long_side),
       cmocka_unit_test(test_identity_and_multiply),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

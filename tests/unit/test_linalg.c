@@ -1,8 +1,7 @@
-/* test_linalg.c - every kernel of linalg/ against plain loops in double. */
+/* test_linalg.c - the kernels of linalg/ against plain loops in double. */
 #include "base/random.h"
 #include "check.h"
 #include "linalg/blas.h"
-#include "linalg/fractions.h"
 #include "linalg/lapack.h"
 #include "linalg/newton_schulz.h"
 #include "linalg/orthonormal.h"
@@ -295,43 +294,6 @@ static void normalise(mo_newton_schulz_set set, float *x, size_t count)
   mo_scale(x, count, (float)(1.0 / mo_newton_schulz_norm(set, norm, 1e-7)));
 }
 
-static void test_fractions(void **state)
-{
-  (void)state;
-  static const double powers[] = {0.0, 0.0625, 0.125, 0.25, 0.5};
-  for (size_t p = 0; p < 5; p++) {
-    for (double high = 1e-3; high < 1e4; high *= 10) {
-      const mo_fractions f = mo_fractions_fit(powers[p], 2e-5, high, 5);
-      assert_true(f.error < 0.05);
-      for (int j = 0; j < f.count; j++) assert_true(f.shift[j] > 0);
-      for (double x = 2e-5; x < high; x *= 1.37)
-        assert_true(fabs(mo_fractions_at(&f, x) * pow(x, powers[p]) - 1) <
-                    1.05 * f.error + 1e-12);
-    }
-  }
-}
-
-static void test_invert_definite(void **state)
-{
-  (void)state;
-  const size_t n = 33;
-  float *x = random_matrix(n, 50, 3), *a = malloc(n * n * sizeof *a),
-        *b = malloc(n * n * sizeof *b);
-  mo_syrk(MO_LOWER, MO_PLAIN, n, 50, 1.0f, x, 50, 0.0f, a, n);
-  mo_mirror(n, a, n);
-  memcpy(b, a, n * n * sizeof *b);
-  assert_true(mo_invert_definite(n, b));
-  mo_mirror(n, b, n);
-  double *identity = product(n, n, n, a, false, b, false);
-  for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j < n; j++) assert_true(fabs(identity[i * n + j] - (i == j)) < 1e-4);
-  a[5 * n + 5] = -1.0f;
-  assert_false(mo_invert_definite(n, a));
-  a[5 * n + 5] = NAN;
-  assert_false(mo_invert_definite(n, a));
-  free(x), free(a), free(b), free(identity);
-}
-
 static void test_eigenvalues_alone(void **state)
 {
   (void)state;
@@ -391,8 +353,6 @@ int main(void)
       cmocka_unit_test(test_orthonormal_rows),
       cmocka_unit_test(test_orthonormal_rows_of_dependent_ones),
       cmocka_unit_test(test_polar_factor),
-      cmocka_unit_test(test_fractions),
-      cmocka_unit_test(test_invert_definite),
       cmocka_unit_test(test_eigenvalues_alone),
       cmocka_unit_test(test_newton_schulz_forms_agree),
   };
