@@ -1,4 +1,4 @@
-/* lapack.c - the only file that calls LAPACK.
+/* lapack.c - with triangular.c the only file that calls LAPACK.
  *
  * Row-major data is given to LAPACK as column-major data of the transpose: a lower triangle is
  * an upper one there, and eigenvectors come out as rows. Nothing is copied for it.

@@ -1,4 +1,5 @@
-/* triangular.c - what BLAS and LAPACK do with a lower triangular matrix. */
+/* triangular.c - what BLAS and LAPACK do with a lower triangular matrix. Their routines for
+ * other matrices are called from blas.c and lapack.c. */
 #include "linalg/triangular.h"
 
 #include <cblas.h>
