@@ -1,4 +1,4 @@
-/* blas.c - the only file that calls CBLAS. */
+/* blas.c - with triangular.c the only file that calls CBLAS. */
 #include "linalg/blas.h"
 
 #include "base/parallel.h"
