@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 /* The directory part is taken literally, whatever characters it has. */
-static bool split_pattern(const char *directory, const char *split, char *pattern,
-                          size_t capacity)
+static bool split_pattern(const char *directory, const char *split, const char *ending,
+                          char *pattern, size_t capacity)
 {
   size_t used = 0;
   for (const char *c = directory; *c != '\0'; c++) {
@@ -16,29 +16,40 @@ static bool split_pattern(const char *directory, const char *split, char *patter
     if (strchr("*?[\\", *c) != NULL) pattern[used++] = '\\';
     pattern[used++] = *c;
   }
-  const int rest = snprintf(pattern + used, capacity - used, "/*_%s_*.bin", split);
+  const int rest = snprintf(pattern + used, capacity - used, "/*_%s%s", split, ending);
   return rest > 0 && (size_t)rest < capacity - used;
 }
 
-static mousse_status find_files(const char *path, const char *split, glob_t *found,
-                                mo_error *error)
+static mousse_status list(const char *pattern, glob_t *found, mo_error *error)
 {
-  char pattern[4096];
-  struct stat info;
-  const bool exists = stat(path, &info) == 0;
-  if (exists && !S_ISDIR(info.st_mode))
-    snprintf(pattern, sizeof pattern, "%s", path);
-  else if (exists && !split_pattern(path, split, pattern, sizeof pattern))
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: path is too long", path);
-  else if (!exists && snprintf(pattern, sizeof pattern, "%s", path) >= (int)sizeof pattern)
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: path is too long", path);
-
   const int result = glob(pattern, 0, NULL, found); /* sorted by name */
   if (result == 0) return MOUSSE_OK;
   globfree(found);
   if (result == GLOB_NOSPACE)
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to list %s", pattern);
   return mo_fail(error, MOUSSE_IO, "no token shard matches %s", pattern);
+}
+
+/* llm.c numbers the shards of large sets but not those of small ones
+ * (tiny_shakespeare_val.bin). Where there are neither, the message names the numbered ones. */
+static mousse_status list_split(const char *directory, const char *split, glob_t *found,
+                                mo_error *error)
+{
+  char numbered[4096], single[4096];
+  if (!split_pattern(directory, split, "_*.bin", numbered, sizeof numbered) ||
+      !split_pattern(directory, split, ".bin", single, sizeof single))
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: path is too long", directory);
+  const mousse_status status = list(numbered, found, error);
+  return status == MOUSSE_IO && list(single, found, NULL) == MOUSSE_OK ? MOUSSE_OK : status;
+}
+
+static mousse_status find_files(const char *path, const char *split, glob_t *found,
+                                mo_error *error)
+{
+  struct stat info;
+  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    return list_split(path, split, found, error);
+  return list(path, found, error);
 }
 
 mousse_status shard_set_open(mo_shard_set *set, const char *path, const char *split,

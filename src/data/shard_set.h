@@ -1,7 +1,8 @@
 /* shard_set.h - several shards as one source of tokens, in the order of their names.
  *
- * Named by a directory and a split ("train": the files *_train_*.bin in it, "val":
- * *_val_*.bin), by a pattern ("data/fineweb_train_*.bin"), or by one file.
+ * Named by a directory and a split ("train": the files *_train_*.bin in it, or else
+ * *_train.bin; "val": *_val_*.bin or *_val.bin), by a pattern ("data/fineweb_train_*.bin"), or
+ * by one file.
  */
 #ifndef MOUSSE_DATA_SHARD_SET_H
 #define MOUSSE_DATA_SHARD_SET_H
