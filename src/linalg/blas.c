@@ -1,4 +1,4 @@
-/* blas.c - with triangular.c the only file that calls CBLAS. */
+/* blas.c - the only file that calls CBLAS. */
 #include "linalg/blas.h"
 
 #include "base/parallel.h"
@@ -190,4 +190,25 @@ void mo_mirror_upper(size_t n, float *c, size_t c_stride)
 void mo_symv(size_t n, const float *s, size_t s_stride, const float *x, float *y)
 {
   cblas_ssymv(CblasRowMajor, CblasLower, (int)n, 1.0f, s, (int)s_stride, x, 1, 0.0f, y, 1);
+}
+
+void mo_lower_times(size_t rows, size_t cols, float alpha, const float *l, size_t l_stride,
+                    float *x, size_t x_stride)
+{
+  cblas_strmm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)rows,
+              (int)cols, alpha, l, (int)l_stride, x, (int)x_stride);
+}
+
+void mo_times_lower(size_t rows, size_t cols, const float *l, size_t l_stride, float *x,
+                    size_t x_stride)
+{
+  cblas_strmm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, (int)rows,
+              (int)cols, 1.0f, l, (int)l_stride, x, (int)x_stride);
+}
+
+void mo_solve_lower(size_t rows, size_t cols, const float *l, size_t l_stride, float *x,
+                    size_t x_stride)
+{
+  cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)rows,
+              (int)cols, 1.0f, l, (int)l_stride, x, (int)x_stride);
 }

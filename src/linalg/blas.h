@@ -52,6 +52,15 @@ void mo_symmetric_product(mo_transpose transpose_a, mo_transpose transpose_b, si
 /* y = S x for a symmetric n x n matrix S of which the lower triangle is stored. */
 void mo_symv(size_t n, const float *s, size_t s_stride, const float *x, float *y);
 
+/* In place, with a lower triangular L above whose diagonal nothing is read: X <- alpha L X with
+ * L rows x rows; X <- X L and X <- X L^-T with L cols x cols. */
+void mo_lower_times(size_t rows, size_t cols, float alpha, const float *l, size_t l_stride,
+                    float *x, size_t x_stride);
+void mo_times_lower(size_t rows, size_t cols, const float *l, size_t l_stride, float *x,
+                    size_t x_stride);
+void mo_solve_lower(size_t rows, size_t cols, const float *l, size_t l_stride, float *x,
+                    size_t x_stride);
+
 /* Copies the lower triangle of an n x n matrix onto the upper one, or the other way. */
 void mo_mirror(size_t n, float *c, size_t c_stride);
 void mo_mirror_upper(size_t n, float *c, size_t c_stride);

@@ -12,7 +12,7 @@
 #include "linalg/definite.h"
 
 #include "linalg/blas.h"
-#include "linalg/triangular.h"
+#include "linalg/lapack.h"
 #include "linalg/vector.h"
 
 #include <math.h>

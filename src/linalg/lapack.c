@@ -1,4 +1,4 @@
-/* lapack.c - with triangular.c the only file that calls LAPACK.
+/* lapack.c - the only file that calls LAPACK.
  *
  * Row-major data is given to LAPACK as column-major data of the transpose: a lower triangle is
  * an upper one there, and eigenvectors come out as rows. Nothing is copied for it.
@@ -88,6 +88,16 @@ bool mo_eigenvalues(size_t n, float *a, float *values, float *work)
       LAPACKE_ssyevd_work(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)n, a, (lapack_int)n, values,
                           work, (lapack_int)length, integer, 1);
   return info == 0 && all_finite_float(values, n);
+}
+
+bool mo_cholesky(size_t n, float *a, size_t stride)
+{
+  return LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, a, (lapack_int)stride) == 0;
+}
+
+void mo_invert_lower(size_t n, float *l, size_t stride)
+{
+  LAPACKE_strtri_work(LAPACK_COL_MAJOR, 'U', 'N', (lapack_int)n, l, (lapack_int)stride);
 }
 
 /* dgesdd with JOBZ = 'S', k = min(rows, cols): 4 k^2 + 7 k by its documentation, plus the

@@ -28,6 +28,12 @@ bool mo_eigh_iterate(size_t n, double *a, double *values, double *work);
 size_t mo_eigenvalues_work_floats(size_t n);
 bool mo_eigenvalues(size_t n, float *a, float *values, float *work);
 
+/* For small blocks of a matrix that definite.c has looked at as a whole: these two do not check
+ * for what is not finite. L L^T = A in place of the lower triangle of A, false when A is not
+ * positive definite; L <- L^-1. */
+bool mo_cholesky(size_t n, float *a, size_t stride);
+void mo_invert_lower(size_t n, float *l, size_t stride);
+
 /* The polar factor U V^T of the rows x cols matrix x = U S V^T, in place, by a singular value
  * decomposition in double. Directions whose singular value is below 1e-6 of the largest have
  * no defined direction and become 0. `work` has mo_polar_work_doubles() doubles. */
