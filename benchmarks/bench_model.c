@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/parallel.h"
+#include "bench/bench.h"
 #include "gpt/gpt.h"
-#include "study/bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>

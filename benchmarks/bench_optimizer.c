@@ -8,7 +8,7 @@
  */
 #include "base/clock.h"
 #include "base/memory.h"
-#include "study/bench_set.h"
+#include "bench/bench_set.h"
 
 #include <mousse/mousse.h>
 #include <stdio.h>

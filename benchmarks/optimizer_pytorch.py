@@ -22,7 +22,7 @@ def newton_schulz(matrix):
 
 
 def gradient(rows, cols):
-    """As ours (bench_gradient in src/study/bench_set.c): rows and columns fade as 1/sqrt(i)."""
+    """As ours (bench_gradient in src/bench/bench_set.c): rows and columns fade as 1/sqrt(i)."""
     return 1e-3 * torch.randn(rows, cols) / torch.outer(torch.arange(1.0, rows + 1), torch.arange(1.0, cols + 1)).sqrt()
 
 

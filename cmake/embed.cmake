@@ -1,6 +1,6 @@
 # Turns files into one C source with an array of bytes each:
 #
-#     cmake -DOUT=page_data.c -DHEADER=study/page_data.h -DNAMES="a;b" -DFILES="a.js;b.css" -P embed.cmake
+#     cmake -DOUT=page_data.c -DHEADER=report/page_data.h -DNAMES="a;b" -DFILES="a.js;b.css" -P embed.cmake
 #
 # The header declares, for each name, `extern const unsigned char NAME[]` and `NAME_size`.
 set(source "/* Made by cmake/embed.cmake. */\n#include \"${HEADER}\"\n")

@@ -1,8 +1,8 @@
 /* cmd_bench.c - mousse bench: what this machine does with models and optimizers, as ratios. */
 #include "base/parallel.h"
+#include "bench/bench.h"
 #include "cli/command.h"
 #include "cli/progress.h"
-#include "study/bench.h"
 
 #include <jansson.h>
 #include <stdio.h>

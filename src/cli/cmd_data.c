@@ -1,8 +1,8 @@
 /* cmd_data.c - mousse data: what a directory of token shards holds, checked token by token. */
 #include "cli/command.h"
-#include "data/dataset.h"
-#include "data/decode.h"
-#include "data/describe.h"
+#include "data/shards/dataset.h"
+#include "data/shards/decode.h"
+#include "data/shards/describe.h"
 
 #include <jansson.h>
 #include <stdio.h>

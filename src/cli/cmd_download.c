@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/progress.h"
-#include "data/download.h"
+#include "data/shards/download.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* cmd_plan.c - mousse plan: what a run takes on several ranks, before they are rented. */
-#include "cli/job.h"
+#include "cli/rank_session.h"
 #include "cli/run_options.h"
 #include "comm/ranks.h"
-#include "train/scale.h"
+#include "train/rank_plan.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* cmd_report.c - mousse report: what training runs show, as a page, pictures, text or JSON. */
 #include "base/file.h"
 #include "cli/command.h"
-#include "study/report.h"
+#include "report/report.h"
 #include "study/report_runs.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
 #include "base/parallel.h"
 #include "cli/command.h"
 #include "cli/study_display.h"
-#include "study/report.h"
-#include "study/reproduce.h"
+#include "paper/reproduce.h"
+#include "report/report.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* cmd_text.c - mousse text: any input as plain text, or token shards decoded back to it. */
 #include "base/file.h"
 #include "cli/command.h"
-#include "data/corpus.h"
-#include "data/decode.h"
-#include "data/unwrap.h"
+#include "data/shards/decode.h"
+#include "data/text/corpus.h"
+#include "data/text/unwrap.h"
 
 #include <stdio.h>
 #include <string.h>

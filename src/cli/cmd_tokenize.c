@@ -2,7 +2,7 @@
 #include "base/parallel.h"
 #include "cli/command.h"
 #include "cli/progress.h"
-#include "data/dataset.h"
+#include "data/shards/dataset.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* cmd_train.c - mousse train: one command from data to a model. */
-#include "cli/job.h"
+#include "cli/rank_session.h"
 #include "cli/run_options.h"
 #include "cli/train_display.h"
 #include "train/estimate.h"

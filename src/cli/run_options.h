@@ -4,7 +4,7 @@
 #define MOUSSE_CLI_RUN_OPTIONS_H
 
 #include "cli/command.h"
-#include "train/run.h"
+#include "train/options.h"
 
 /* The first member of such a command's values. */
 typedef struct run_values {

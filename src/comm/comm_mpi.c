@@ -15,8 +15,8 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "comm/cluster.h"
 #include "comm/comm.h"
+#include "comm/launch.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* comm_none.c - a build without MPI: a process is alone, or told that it cannot be one of
  * several. */
-#include "comm/cluster.h"
 #include "comm/comm.h"
+#include "comm/launch.h"
 
 mousse_status mo_cluster_open(mo_cluster *cluster, double seconds, mo_watchdog_fn hung,
                               mo_error *error)

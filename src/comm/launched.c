@@ -1,6 +1,6 @@
 /* launched.c - who started this process, from the variables that launchers set. */
 #include "base/text.h"
-#include "comm/cluster.h"
+#include "comm/launch.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* exchange.c - see exchange.h. */
 #include "optim/exchange.h"
 
+#include "optim/grad_scale.h"
 #include "optim/shares.h"
-#include "optim/unit.h"
 
 #include <math.h>
 #include <string.h>

@@ -13,7 +13,7 @@
  * right, so a damaged stream changes nothing.
  */
 #include "optim/shares.h"
-#include "optim/stream.h"
+#include "optim/state_stream.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
 #include "linalg/blas.h"
 #include "linalg/vector.h"
 #include "optim/exchange.h"
+#include "optim/grad_scale.h"
 #include "optim/shares.h"
-#include "optim/unit.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef MOUSSE_STUDY_CURVES_H
 #define MOUSSE_STUDY_CURVES_H
 
-#include "study/results.h"
+#include "report/results.h"
 #include "study/run_groups.h"
 
 /* The validations, at the steps of the group's first run. from: the part of the run, 0 to 1,

@@ -2,7 +2,7 @@
 #ifndef MOUSSE_STUDY_REPORT_RUNS_H
 #define MOUSSE_STUDY_REPORT_RUNS_H
 
-#include "study/results.h"
+#include "report/results.h"
 #include "study/run_record.h"
 
 /* Figures: summary, validation, training, lr-sweep, cost, runs. target: the loss to which steps

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "study/divergence.h"
+#include "study/loss_watch.h"
 
 #include <errno.h>
 #include <fcntl.h>

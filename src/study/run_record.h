@@ -12,7 +12,7 @@
 #ifndef MOUSSE_STUDY_RUN_RECORD_H
 #define MOUSSE_STUDY_RUN_RECORD_H
 
-#include "train/run.h"
+#include "train/options.h"
 
 typedef struct record_step {
   uint64_t step, tokens;

@@ -2,7 +2,7 @@
 #include "study/runs.h"
 
 #include "base/file.h"
-#include "study/divergence.h"
+#include "study/loss_watch.h"
 #include "study/run_child.h"
 #include "train/estimate.h"
 

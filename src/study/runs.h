@@ -14,7 +14,7 @@
 #ifndef MOUSSE_STUDY_RUNS_H
 #define MOUSSE_STUDY_RUNS_H
 
-#include "train/run.h"
+#include "train/options.h"
 
 #include <sys/types.h>
 

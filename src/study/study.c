@@ -2,8 +2,8 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "study/run_child.h"
-#include "train/run_lock.h"
-#include "train/signals.h"
+#include "support/run_lock.h"
+#include "support/signals.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* sweep_file.c - a sweep from a YAML file: a run's configuration in which a value may be a
  * list. */
 #include "study/sweep.h"
-#include "train/yaml_keys.h"
+#include "support/yaml_keys.h"
 
 #include <stdio.h>
 #include <string.h>

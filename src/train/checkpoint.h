@@ -11,7 +11,7 @@
 #ifndef MOUSSE_TRAIN_CHECKPOINT_H
 #define MOUSSE_TRAIN_CHECKPOINT_H
 
-#include "data/tokenizer.h"
+#include "data/tokenizer/tokenizer.h"
 #include "train/trainer_state.h"
 
 #define CHECKPOINT_FOLDER "checkpoints"

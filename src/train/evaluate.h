@@ -2,7 +2,7 @@
 #ifndef MOUSSE_TRAIN_EVALUATE_H
 #define MOUSSE_TRAIN_EVALUATE_H
 
-#include "data/loader.h"
+#include "data/shards/loader.h"
 #include "gpt/gpt.h"
 
 typedef struct evaluation {

@@ -16,7 +16,7 @@
 #define MOUSSE_TRAIN_GRADIENT_H
 
 #include "comm/background.h"
-#include "data/loader.h"
+#include "data/shards/loader.h"
 #include "gpt/gpt.h"
 
 enum { GRADIENT_LEVELS = 17 }; /* of the tree: 2^16 shards */

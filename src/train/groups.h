@@ -12,7 +12,7 @@
 #ifndef MOUSSE_TRAIN_GROUPS_H
 #define MOUSSE_TRAIN_GROUPS_H
 
-#include "train/run.h"
+#include "train/options.h"
 
 enum { GROUP_COUNT = GPT_MATRIX + 1 }; /* one per role, indexed by it */
 

@@ -13,7 +13,7 @@
 #ifndef MOUSSE_TRAIN_METRICS_H
 #define MOUSSE_TRAIN_METRICS_H
 
-#include "train/run.h"
+#include "train/options.h"
 
 typedef struct metrics_file {
   int descriptor; /* -1: not written */

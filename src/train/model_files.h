@@ -4,7 +4,7 @@
 #ifndef MOUSSE_TRAIN_MODEL_FILES_H
 #define MOUSSE_TRAIN_MODEL_FILES_H
 
-#include "train/run.h"
+#include "train/options.h"
 
 typedef struct model_files {
   char folder[4096];  /* that holds config.json and perhaps a tokenizer */

@@ -2,10 +2,10 @@
 #ifndef MOUSSE_TRAIN_RUN_DATA_H
 #define MOUSSE_TRAIN_RUN_DATA_H
 
-#include "data/dataset.h"
-#include "data/loader.h"
-#include "data/tokenizer.h"
-#include "train/run.h"
+#include "data/shards/dataset.h"
+#include "data/shards/loader.h"
+#include "data/tokenizer/tokenizer.h"
+#include "train/options.h"
 
 typedef struct run_data {
   mo_shard_set train_set, val_set;

@@ -3,11 +3,11 @@
 #ifndef MOUSSE_TRAIN_SESSION_H
 #define MOUSSE_TRAIN_SESSION_H
 
+#include "support/run_lock.h"
 #include "train/checkpoint.h"
 #include "train/gradient.h"
 #include "train/groups.h"
 #include "train/run_data.h"
-#include "train/run_lock.h"
 
 typedef struct train_session {
   const train_run *run;    /* borrowed */

@@ -2,7 +2,7 @@
 #ifndef MOUSSE_TRAIN_TEXT_SAMPLE_H
 #define MOUSSE_TRAIN_TEXT_SAMPLE_H
 
-#include "data/tokenizer.h"
+#include "data/tokenizer/tokenizer.h"
 #include "gpt/gpt.h"
 
 typedef struct text_request {

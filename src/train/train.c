@@ -5,10 +5,10 @@
 #include "base/file.h"
 #include "comm/ranks.h"
 #include "linalg/blas.h"
+#include "support/signals.h"
 #include "train/evaluate.h"
+#include "train/rank_checks.h"
 #include "train/session.h"
-#include "train/signals.h"
-#include "train/team.h"
 #include "train/text_sample.h"
 
 #include <signal.h>

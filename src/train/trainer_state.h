@@ -10,7 +10,7 @@
 #ifndef MOUSSE_TRAIN_TRAINER_STATE_H
 #define MOUSSE_TRAIN_TRAINER_STATE_H
 
-#include "train/run.h"
+#include "train/options.h"
 
 typedef struct trainer_state {
   uint64_t step;    /* steps taken */

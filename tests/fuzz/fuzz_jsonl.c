@@ -1,5 +1,5 @@
 /* fuzz_jsonl.c - one line of JSON lines from any bytes. */
-#include "data/corpus.h"
+#include "data/text/corpus.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

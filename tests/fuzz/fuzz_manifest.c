@@ -1,5 +1,5 @@
 /* fuzz_manifest.c - the manifest of a data set from any bytes. */
-#include "data/dataset.h"
+#include "data/shards/dataset.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
 /* fuzz_rdata.c - R's serialization from any bytes, as an index and as a vector of strings. */
-#include "data/rdata.h"
+#include "data/text/rdata.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
 /* fuzz_run_yaml.c - a run's configuration from any bytes: what is read stays within its ranges.
  */
 #include "fuzz.h"
-#include "train/run.h"
+#include "train/options.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,5 +1,5 @@
 /* fuzz_shard.c - a token shard from any bytes. */
-#include "data/shard.h"
+#include "data/shards/shard.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

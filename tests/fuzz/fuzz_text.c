@@ -1,5 +1,5 @@
 /* fuzz_text.c - a tokenizer trained on any bytes gives them back. */
-#include "data/bpe_train.h"
+#include "data/tokenizer/bpe_train.h"
 #include "round_trip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -2,7 +2,7 @@
 #ifndef MOUSSE_TESTS_ROUND_TRIP_H
 #define MOUSSE_TESTS_ROUND_TRIP_H
 
-#include "data/decode.h"
+#include "data/shards/decode.h"
 #include "fuzz.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* test_sweep.c - combinations of options, and when a run counts as diverged. */
 #include "scratch.h"
-#include "study/divergence.h"
+#include "study/loss_watch.h"
 #include "study/sweep.h"
 
 #include <math.h>

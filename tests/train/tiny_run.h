@@ -2,9 +2,9 @@
 #ifndef MOUSSE_TESTS_TINY_RUN_H
 #define MOUSSE_TESTS_TINY_RUN_H
 
-#include "data/shard.h"
+#include "data/shards/shard.h"
 #include "scratch.h"
-#include "train/run.h"
+#include "train/options.h"
 
 enum { TINY_VOCABULARY = 16, TINY_TOKENS = 600 };
 

@@ -1,8 +1,8 @@
 /* test_corpus.c - documents from text, JSON lines, compressed files, directories and R data. */
-#include "data/corpus.h"
-#include "data/dataset.h"
-#include "data/rdata.h"
-#include "data/unwrap.h"
+#include "data/shards/dataset.h"
+#include "data/text/corpus.h"
+#include "data/text/rdata.h"
+#include "data/text/unwrap.h"
 #include "scratch.h"
 
 #include <string.h>

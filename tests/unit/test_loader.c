@@ -1,6 +1,6 @@
 /* test_loader.c - batches as a pure function of seed, step and sequence. */
 #include "check.h"
-#include "data/loader.h"
+#include "data/shards/loader.h"
 
 #include <string.h>
 

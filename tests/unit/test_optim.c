@@ -2,8 +2,8 @@
 #include "base/random.h"
 #include "check.h"
 #include "linalg/vector.h"
+#include "optim/grad_scale.h"
 #include "optim/optimizer.h"
-#include "optim/unit.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* test_report.c - a document of results, checked, and as text, SVG, page and JSON. */
+#include "report/chart_style.h"
+#include "report/report.h"
 #include "scratch.h"
-#include "study/chart_style.h"
-#include "study/report.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* test_shard.c - token shards: both formats, every bad input, sets of shards. */
-#include "data/shard_set.h"
+#include "data/shards/shard_set.h"
 #include "scratch.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* test_tokenizer.c - byte-level BPE: reading, training, encoding, decoding, bad files. */
 #include "base/random.h"
-#include "data/alphabet.h"
-#include "data/batch_encoder.h"
-#include "data/bpe_train.h"
-#include "data/decode.h"
+#include "data/shards/decode.h"
+#include "data/tokenizer/alphabet.h"
+#include "data/tokenizer/batch_encoder.h"
+#include "data/tokenizer/bpe_train.h"
 #include "scratch.h"
 
 #include <string.h>

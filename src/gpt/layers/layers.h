@@ -4,8 +4,8 @@
  * gradient of the input from the gradient d_y of the output and what forward kept. Callers
  * spread rows, heads or sequences over threads; every function here is deterministic.
  */
-#ifndef MOUSSE_GPT_LAYERS_H
-#define MOUSSE_GPT_LAYERS_H
+#ifndef MOUSSE_GPT_LAYERS_LAYERS_H
+#define MOUSSE_GPT_LAYERS_LAYERS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,0 +1,192 @@
+/* bench.c - the whole measurement: matrix products, models, optimizers, threads. */
+#include "bench/bench.h"
+
+#include "bench/bench_measure.h"
+#include "bench/bench_runner.h"
+#include "gpt/gpt.h"
+
+#include <string.h>
+
+static const struct {
+  const char *preset;
+  size_t batch, sequence, quick_rounds, rounds;
+} models[BENCH_MODELS] = {
+    {"162M", 1, 1024, 1, 3},
+    {"tiny", 16, 256, 2, 9},
+    {"nano", 16, 256, 5, 25},
+};
+enum { MOST_ROUNDS = 25, WARM_UP_TOKENS = 64 };
+
+static const double token_counts[BENCH_TOKEN_COUNTS] = {8192, 65536, 524288, 2097152};
+
+/* Training steps on the smallest model, when quick, or the middle one. */
+static size_t scaling_model(const bench_options *o)
+{
+  return o->quick ? 2 : 1;
+}
+
+static size_t model_rounds(const bench_options *o, size_t model)
+{
+  return o->quick ? models[model].quick_rounds : models[model].rounds;
+}
+
+double bench_median(double *seconds, size_t count)
+{
+  for (size_t i = 1; i < count; i++) {
+    const double value = seconds[i];
+    size_t place = i;
+    for (; place > 0 && seconds[place - 1] > value; place--)
+      seconds[place] = seconds[place - 1];
+    seconds[place] = value;
+  }
+  return 0.5 * (seconds[(count - 1) / 2] + seconds[count / 2]);
+}
+
+void bench_tick(bench_measure *m, const char *what)
+{
+  m->done++;
+  if (m->options->progress != NULL)
+    m->options->progress(m->options->user, what, m->done, m->total);
+}
+
+static mousse_status make_runner(bench_measure *m, bench_runner *runner, size_t model,
+                                 int threads, const char *optimizer)
+{
+  gpt_config config;
+  const gpt_shape shape = {models[model].batch, models[model].sequence, threads, true};
+  MO_TRY(gpt_preset(models[model].preset, &config, m->error));
+  return bench_runner_create(runner, &config, &shape, optimizer, m->error);
+}
+
+/* Median seconds of a step of each runner, in turns. */
+static mousse_status run_in_turns(bench_measure *m, const char *what, bench_runner *runners,
+                                  size_t count, size_t rounds, double *medians)
+{
+  double seconds[BENCH_MOST_THREAD_COUNTS][MOST_ROUNDS];
+  double unused = 0.0;
+  for (size_t i = 0; i < count; i++)
+    MO_TRY(bench_runner_step(&runners[i], WARM_UP_TOKENS, &unused, m->error));
+  for (size_t round = 0; round < rounds; round++) {
+    for (size_t i = 0; i < count; i++) {
+      MO_TRY(bench_runner_step(&runners[i], runners[i].shape.sequence, &seconds[i][round],
+                               m->error));
+      bench_tick(m, what);
+    }
+  }
+  for (size_t i = 0; i < count; i++) medians[i] = bench_median(seconds[i], rounds);
+  return MOUSSE_OK;
+}
+
+static mousse_status measure_model(bench_measure *m, size_t model)
+{
+  bench_runner runner = {0};
+  double seconds = 0.0;
+  mousse_status status = make_runner(m, &runner, model, m->options->threads, NULL);
+  if (status == MOUSSE_OK)
+    status = run_in_turns(m, models[model].preset, &runner, 1, model_rounds(m->options, model),
+                          &seconds);
+  bench_runner_release(&runner);
+  const double tokens = (double)(models[model].batch * models[model].sequence);
+  m->report->models[model] = (bench_model_result){models[model].preset, tokens / seconds, 0.0};
+  return status;
+}
+
+static mousse_status measure_sgemm(bench_measure *m, double *gflops)
+{
+  *gflops = bench_sgemm_gflops(m->options->threads);
+  bench_tick(m, "sgemm");
+  if (*gflops > 0.0) return MOUSSE_OK;
+  return mo_fail(m->error, MOUSSE_NO_MEMORY, "no memory for a product of 3072 x 3072 matrices");
+}
+
+/* The machine's rate before and after the models and, unless quick, between them. */
+static mousse_status measure_models(bench_measure *m)
+{
+  double rates[BENCH_MODELS + 1];
+  size_t rate_count = 1;
+  MO_TRY(measure_sgemm(m, &rates[0]));
+  for (size_t i = 0; i < BENCH_MODELS; i++) {
+    MO_TRY(measure_model(m, i));
+    if (i + 1 == BENCH_MODELS || !m->options->quick)
+      MO_TRY(measure_sgemm(m, &rates[rate_count++]));
+  }
+  m->report->sgemm_gflops = bench_median(rates, rate_count);
+  for (size_t i = 0; i < BENCH_MODELS; i++) {
+    gpt_config config;
+    MO_TRY(gpt_preset(models[i].preset, &config, m->error));
+    m->report->models[i].utilisation = gpt_flops_per_token(&config, models[i].sequence) *
+                                       m->report->models[i].tokens_per_s /
+                                       (m->report->sgemm_gflops * 1e9);
+  }
+  return MOUSSE_OK;
+}
+
+/* 1, 2, 4, ... and the number asked for. */
+static size_t thread_counts(int most, int *counts)
+{
+  size_t count = 0;
+  for (int threads = 1; threads < most && count + 1 < BENCH_MOST_THREAD_COUNTS; threads *= 2)
+    counts[count++] = threads;
+  counts[count++] = most;
+  return count;
+}
+
+static mousse_status measure_scaling(bench_measure *m)
+{
+  int counts[BENCH_MOST_THREAD_COUNTS];
+  bench_runner runners[BENCH_MOST_THREAD_COUNTS] = {{0}};
+  double seconds[BENCH_MOST_THREAD_COUNTS] = {0};
+  const size_t count = thread_counts(m->options->threads, counts);
+  const size_t model = scaling_model(m->options);
+  mousse_status status = MOUSSE_OK;
+  for (size_t i = 0; status == MOUSSE_OK && i < count; i++)
+    status = make_runner(m, &runners[i], model, counts[i], "mousse");
+  if (status == MOUSSE_OK)
+    status =
+        run_in_turns(m, "threads", runners, count, model_rounds(m->options, model), seconds);
+  for (size_t i = 0; i < count; i++) bench_runner_release(&runners[i]);
+  for (size_t i = 0; status == MOUSSE_OK && i < count; i++) {
+    m->report->scaling[i].threads = counts[i];
+    m->report->scaling[i].speedup = seconds[0] / seconds[i];
+  }
+  m->report->scaling_count = count;
+  return status;
+}
+
+static double optimizer_seconds(const bench_report *r, const char *name)
+{
+  for (size_t i = 0; i < r->optimizer_count; i++)
+    if (strcmp(r->optimizers[i].name, name) == 0) return r->optimizers[i].seconds_per_step;
+  return 0.0;
+}
+
+/* Both with the same model time and without the tensors that neither of them updates. */
+static void compute_whole_steps(bench_report *r)
+{
+  const double mousse = optimizer_seconds(r, "mousse"), muon = optimizer_seconds(r, "muon");
+  for (size_t i = 0; i < BENCH_TOKEN_COUNTS; i++) {
+    const double model = token_counts[i] / r->models[0].tokens_per_s;
+    r->whole_step[i].tokens = token_counts[i];
+    r->whole_step[i].mousse_to_muon = (model + mousse) / (model + muon);
+  }
+}
+
+static size_t count_ticks(const bench_options *o)
+{
+  int counts[BENCH_MOST_THREAD_COUNTS];
+  size_t ticks = (o->quick ? 2 : BENCH_MODELS + 1) + bench_optimizers_ticks(o);
+  for (size_t i = 0; i < BENCH_MODELS; i++) ticks += model_rounds(o, i);
+  return ticks + thread_counts(o->threads, counts) * model_rounds(o, scaling_model(o));
+}
+
+mousse_status bench_run(const bench_options *options, bench_report *report, mo_error *error)
+{
+  *report = (bench_report){.threads = options->threads};
+  bench_measure m = {.options = options, .report = report, .error = error};
+  m.total = count_ticks(options);
+  MO_TRY(measure_models(&m));
+  MO_TRY(bench_optimizers(&m));
+  MO_TRY(measure_scaling(&m));
+  compute_whole_steps(report);
+  return MOUSSE_OK;
+}

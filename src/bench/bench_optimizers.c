@@ -1,0 +1,236 @@
+/* bench_optimizers.c - every optimizer on the matrices of the 162M model, against plain Muon.
+ *
+ * Measured are `layers` of its 12 layers, which have the same mix of shapes; times and bytes
+ * are scaled by 12 / layers. A refresh of preconditioners is measured by making every step, or
+ * none, refresh:
+ *
+ *     seconds per step = between + (refreshing - between) / BENCH_REFRESH_EVERY
+ *
+ * When quick, the first step of algorithms that compute a root is the refreshing one, and plain
+ * Muon is measured only now and then. The first step of others sees gradients of 0, because
+ * what they do in it alone (eigenvalue decompositions) is quicker for those.
+ */
+#include "base/clock.h"
+#include "bench/bench_measure.h"
+#include "bench/bench_set.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+  WIDTH = 768,
+  MODEL_LAYERS = 12,
+  MOST_ROUNDS = 3,
+  QUICK_WIDTH = 192, /* of the set that the largest step is looked for in, when quick */
+  QUICK_LAYERS = 6,
+  QUICK_YARDSTICKS = 3, /* subjects that share one measurement of plain Muon, when quick */
+};
+
+typedef struct rules {
+  size_t rounds, layers, stagger_width, stagger_layers;
+} rules;
+
+static rules rules_for(const bench_options *o)
+{
+  const size_t layers = o->layers > 0 ? o->layers : o->quick ? 1 : 2;
+  return o->quick ? (rules){1, layers, QUICK_WIDTH, QUICK_LAYERS}
+                  : (rules){MOST_ROUNDS, layers, WIDTH, layers};
+}
+
+/* One algorithm with one choice of sides. */
+typedef struct subject {
+  const char *algorithm, *sides;
+  bool chooses_sides, refreshes, has_root;
+} subject;
+
+/* What all subjects are measured on. */
+typedef struct bench_ground {
+  bench_set set, stagger_set;
+  plain_muon *plain;
+  double plain_seconds; /* the last measurement */
+} bench_ground;
+
+static bool has_option(const char *algorithm, const char *name)
+{
+  const mousse_option *option = NULL;
+  for (size_t i = 0; (option = mousse_algorithm_option(algorithm, i)) != NULL; i++)
+    if (strcmp(option->name, name) == 0) return true;
+  return false;
+}
+
+/* Every algorithm of the library; one that can choose its sides, with both and with small. */
+static size_t list_subjects(subject *list)
+{
+  size_t count = 0;
+  const char *name = NULL;
+  for (size_t i = 0; (name = mousse_algorithm_name(i)) != NULL; i++) {
+    subject s = {name, "none", has_option(name, "sides"), has_option(name, "refresh_every"),
+                 has_option(name, "refresh")};
+    if (count + 2 > BENCH_MOST_OPTIMIZERS) break;
+    if (s.refreshes) s.sides = "both";
+    list[count++] = s;
+    s.sides = "small";
+    if (s.chooses_sides) list[count++] = s;
+  }
+  return count;
+}
+
+static mousse_status build(const subject *s, const bench_set *set, int threads, bool stagger,
+                           mousse_optimizer **opt)
+{
+  const mousse_env env = {.struct_size = sizeof env, .threads = threads};
+  int group = 0;
+  MO_TRY(mousse_create(&env, opt));
+  MO_TRY(mousse_add_group(*opt, s->algorithm, &group));
+  if (s->chooses_sides) MO_TRY(mousse_set_text(*opt, group, "sides", s->sides));
+  if (s->refreshes) {
+    MO_TRY(mousse_set(*opt, group, "refresh_every", BENCH_REFRESH_EVERY));
+    MO_TRY(mousse_set(*opt, group, "stagger", stagger ? 1.0 : 0.0));
+  }
+  for (size_t i = 0; i < set->count; i++) {
+    char name[32];
+    const bench_matrix *m = &set->matrices[i];
+    snprintf(name, sizeof name, "matrix %zu", i);
+    MO_TRY(mousse_add_param(*opt, group, name, m->rows, m->cols, m->value, m->gradient));
+  }
+  return mousse_prepare(*opt);
+}
+
+static mousse_status time_step(bench_measure *m, mousse_optimizer *opt, double *seconds)
+{
+  const double start = mo_seconds();
+  const mousse_status status = mousse_step(opt);
+  *seconds = mo_seconds() - start;
+  return status == MOUSSE_OK ? status : mo_fail(m->error, status, "%s", mousse_error(opt));
+}
+
+/* An optimizer that has taken its first step. */
+static mousse_status make_optimizer(bench_measure *m, const subject *s, bench_set *set,
+                                    bool stagger, mousse_optimizer **opt, double *first_step)
+{
+  const int threads = m->options->threads;
+  const mousse_status status = build(s, set, threads, stagger, opt);
+  if (status != MOUSSE_OK)
+    return mo_fail(m->error, status, "%s: %s", s->algorithm,
+                   *opt != NULL ? mousse_error(*opt) : mousse_status_text(status));
+  if (s->has_root)
+    bench_set_fill(set, threads);
+  else
+    bench_set_clear(set, threads);
+  MO_TRY(time_step(m, *opt, first_step));
+  if (!s->has_root) bench_set_fill(set, threads);
+  return MOUSSE_OK;
+}
+
+static size_t state_bytes(const mousse_optimizer *opt)
+{
+  size_t bytes = 0;
+  const char *name = NULL;
+  for (size_t i = 0; (name = mousse_param_name(opt, i)) != NULL; i++)
+    bytes += mousse_param_state_bytes(opt, name);
+  return bytes;
+}
+
+static double time_plain(bench_measure *m, bench_ground *g)
+{
+  const size_t index = m->report->optimizer_count - 1;
+  if (m->options->quick && index % QUICK_YARDSTICKS != 0) return g->plain_seconds;
+  const double start = mo_seconds();
+  plain_muon_step(g->plain);
+  g->plain_seconds = mo_seconds() - start;
+  return g->plain_seconds;
+}
+
+static mousse_status time_refresh(bench_measure *m, const subject *s, mousse_optimizer *opt,
+                                  double first_step, double *seconds)
+{
+  *seconds = first_step;
+  if (m->options->quick && s->has_root) return MOUSSE_OK;
+  mousse_set(opt, 0, "refresh_every", 1);
+  return time_step(m, opt, seconds);
+}
+
+/* The two sides of the ratio take turns. */
+static mousse_status compare(bench_measure *m, const subject *s, bench_ground *g,
+                             mousse_optimizer *opt, double first_step,
+                             bench_optimizer_result *result)
+{
+  const rules r = rules_for(m->options);
+  double yardstick[MOST_ROUNDS], between[MOST_ROUNDS], refreshing[MOST_ROUNDS];
+  for (size_t i = 0; i < r.rounds; i++) {
+    yardstick[i] = time_plain(m, g);
+    bench_tick(m, s->algorithm);
+    if (s->refreshes) mousse_set(opt, 0, "refresh_every", 1e9);
+    MO_TRY(time_step(m, opt, &between[i]));
+    bench_tick(m, s->algorithm);
+    refreshing[i] = between[i];
+    if (s->refreshes) MO_TRY(time_refresh(m, s, opt, first_step, &refreshing[i]));
+    bench_tick(m, s->algorithm);
+  }
+  const double unit = bench_median(yardstick, r.rounds);
+  const double usual = bench_median(between, r.rounds);
+  const double extra = bench_median(refreshing, r.rounds) - usual;
+  const double scale = (double)MODEL_LAYERS / (double)r.layers;
+  result->seconds_per_step = (usual + extra / BENCH_REFRESH_EVERY) * scale;
+  result->ratio = (usual + extra / BENCH_REFRESH_EVERY) / unit;
+  result->ratio_between = usual / unit;
+  result->state_bytes = (size_t)((double)state_bytes(opt) * scale);
+  return MOUSSE_OK;
+}
+
+/* The largest of the steps of one period, with staggered refreshes. */
+static mousse_status find_worst(bench_measure *m, const subject *s, bench_set *set,
+                                bench_optimizer_result *result)
+{
+  mousse_optimizer *opt = NULL;
+  double worst = 0.0, sum = 0.0, first_step = 0.0;
+  mousse_status status = make_optimizer(m, s, set, true, &opt, &first_step);
+  for (int i = 0; status == MOUSSE_OK && i < BENCH_REFRESH_EVERY; i++) {
+    double seconds = 0.0;
+    status = time_step(m, opt, &seconds);
+    worst = seconds > worst ? seconds : worst;
+    sum += seconds;
+    bench_tick(m, s->algorithm);
+  }
+  mousse_destroy(opt);
+  result->worst_step_to_mean = worst * BENCH_REFRESH_EVERY / sum;
+  return status;
+}
+
+static mousse_status measure_one(bench_measure *m, const subject *s, bench_ground *g)
+{
+  bench_optimizer_result *result = &m->report->optimizers[m->report->optimizer_count++];
+  mousse_optimizer *opt = NULL;
+  double first_step = 0.0;
+  *result = (bench_optimizer_result){.name = s->algorithm, .sides = s->sides};
+  mousse_status status = make_optimizer(m, s, &g->set, false, &opt, &first_step);
+  if (status == MOUSSE_OK) status = compare(m, s, g, opt, first_step, result);
+  mousse_destroy(opt);
+  return status == MOUSSE_OK ? find_worst(m, s, &g->stagger_set, result) : status;
+}
+
+size_t bench_optimizers_ticks(const bench_options *options)
+{
+  subject list[BENCH_MOST_OPTIMIZERS];
+  return list_subjects(list) * (3 * rules_for(options).rounds + BENCH_REFRESH_EVERY);
+}
+
+mousse_status bench_optimizers(bench_measure *m)
+{
+  const rules r = rules_for(m->options);
+  subject list[BENCH_MOST_OPTIMIZERS];
+  const size_t count = list_subjects(list);
+  bench_ground g = {.plain = NULL};
+  m->report->layers = r.layers;
+  mousse_status status = bench_set_create(&g.set, WIDTH, r.layers, m->error);
+  if (status == MOUSSE_OK)
+    status = bench_set_create(&g.stagger_set, r.stagger_width, r.stagger_layers, m->error);
+  if (status == MOUSSE_OK)
+    status = plain_muon_create(&g.plain, &g.set, m->options->threads, m->error);
+  for (size_t i = 0; status == MOUSSE_OK && i < count; i++)
+    status = measure_one(m, &list[i], &g);
+  plain_muon_destroy(g.plain);
+  bench_set_release(&g.stagger_set);
+  bench_set_release(&g.set);
+  return status;
+}

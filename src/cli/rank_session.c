@@ -1,0 +1,48 @@
+/* job.c - joining and leaving the other ranks. */
+#include "cli/rank_session.h"
+
+#include "base/parallel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void on_hung(int rank, double seconds)
+{
+  fprintf(stderr,
+          "mousse: rank %d: has waited %.0f s for the other ranks (rank_timeout); one hangs or "
+          "its machine is gone: the job is ended, the newest checkpoint is intact\n",
+          rank, seconds);
+}
+
+/* Ranks that may use the same processors divide them, unless the user has said it. */
+static void share_threads(double processors)
+{
+  const int share = processors >= 1 ? (int)(processors + 1e-6) : 1;
+  if (processors > 0 && getenv("OMP_NUM_THREADS") == NULL && share < mo_threads_available())
+    mo_threads_limit(share);
+}
+
+/* A failure that all ranks know of is told by one. */
+static void tell_failure(mo_cluster *cluster, mousse_status status, mo_error *error)
+{
+  if (!cluster->started || status == MOUSSE_OK) return;
+  if (status == MOUSSE_COMM)
+    fprintf(stderr, "mousse: rank %d: %s\n", cluster->comm.rank, error->text);
+  else if (cluster->comm.rank == 0)
+    fprintf(stderr, "mousse: %s\n", error->text);
+  if (status == MOUSSE_COMM) mo_cluster_abort(cluster, EXIT_FAILURE);
+  error->text[0] = '\0';
+}
+
+mousse_status job_open(mo_cluster *cluster, double seconds, mo_error *error)
+{
+  MO_TRY(mo_cluster_open(cluster, seconds, on_hung, error));
+  share_threads(cluster->processors);
+  return MOUSSE_OK;
+}
+
+void job_close(mo_cluster *cluster, mousse_status status, mo_error *error)
+{
+  tell_failure(cluster, status, error);
+  mo_cluster_close(cluster);
+}

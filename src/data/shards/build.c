@@ -1,0 +1,294 @@
+/* build.c - text to a directory of shards: corpus, tokenizer, encoder and writers in a line. */
+#include "base/staging.h"
+#include "data/shards/split_writer.h"
+#include "data/text/corpus.h"
+#include "data/text/file_list.h"
+#include "data/tokenizer/batch_encoder.h"
+#include "data/tokenizer/bpe_train.h"
+
+#include "base/text.h"
+
+#include <jansson.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SMALLEST_PIECE = 1 << 10, LARGEST_PIECE = 1 << 16 };
+
+static size_t cut_text(const void *user, const char *text, size_t length, size_t least)
+{
+  return tokenizer_cut(user, text, length, least);
+}
+
+static void report(const dataset_options *options, const char *stage, const mo_corpus *corpus)
+{
+  if (options->progress != NULL)
+    options->progress(options->user, stage, corpus_consumed(corpus), corpus_bytes(corpus));
+}
+
+static json_t *input_json(const char *path)
+{
+  struct stat info = {0};
+  if (stat(path, &info) != 0) info.st_size = -1;
+  return json_pack("{s:s, s:I, s:I}", "path", path, "bytes", (json_int_t)info.st_size,
+                   "modified", (json_int_t)info.st_mtim.tv_sec);
+}
+
+/* What the result depends on; equal recipes give equal data. NULL when a name is not UTF-8, as
+ * JSON has to be. */
+static json_t *make_recipe(const dataset_options *options, const file_list *files)
+{
+  json_t *inputs = json_array();
+  for (uint32_t i = 0; i < files->paths.count; i++) {
+    if (json_array_append_new(inputs, input_json(file_list_get(files, i))) == 0) continue;
+    json_decref(inputs);
+    return NULL;
+  }
+  return json_pack("{s:s, s:s, s:f, s:I, s:s, s:s, s:o}", "name", options->name, "tokenizer",
+                   options->tokenizer, "val_fraction", options->val_fraction, "shard_tokens",
+                   (json_int_t)options->shard_tokens, "field", options->field, "separator",
+                   options->separator, "inputs", inputs);
+}
+
+/* Is there a finished directory, and was it made by this recipe? */
+static mousse_status check_existing(const char *out, const json_t *recipe, mo_dataset *dataset,
+                                    bool *existed, mo_error *error)
+{
+  char path[4096];
+  json_error_t problem;
+  *existed = false;
+  MO_TRY(mo_path_join(path, sizeof path, out, "manifest.json", error));
+  if (access(out, F_OK) != 0 || rmdir(out) == 0) return MOUSSE_OK; /* absent, or was empty */
+  json_t *manifest = json_load_file(path, 0, &problem);
+  *existed = manifest != NULL && json_equal(json_object_get(manifest, "recipe"), recipe);
+  json_decref(manifest);
+  if (*existed) return dataset_open(dataset, out, error);
+  return mo_fail(error, MOUSSE_IO,
+                 "%s: exists, and was not made from these inputs and options; remove it or "
+                 "give another --out",
+                 out);
+}
+
+static size_t cut_training_text(const void *user, const char *text, size_t length, size_t least)
+{
+  return bpe_trainer_cut(user, text, length, least);
+}
+
+static mousse_status train_on(bpe_trainer *trainer, const dataset_options *options,
+                              uint32_t vocabulary, mo_tokenizer *tokenizer, mo_error *error)
+{
+  mo_corpus *text = NULL;
+  corpus_piece piece;
+  const corpus_options read = {.field = options->field,
+                               .separator = options->separator,
+                               .cut = cut_training_text,
+                               .cut_user = trainer};
+  MO_TRY(corpus_open(&text, options->inputs, options->input_count, &read, error));
+  report(options, "reading", text);
+  mousse_status status = corpus_next(text, &piece, error);
+  while (status == MOUSSE_OK && piece.length > 0) {
+    status = bpe_trainer_add(trainer, piece.text, piece.length, error);
+    report(options, "reading", text);
+    if (status == MOUSSE_OK) status = corpus_next(text, &piece, error);
+  }
+  corpus_close(text);
+  if (status == MOUSSE_OK) status = bpe_trainer_finish(trainer, vocabulary, tokenizer, error);
+  return status;
+}
+
+/* PATH, "bytes" or "train:SIZE". */
+static mousse_status get_tokenizer(const dataset_options *options, mo_tokenizer *tokenizer,
+                                   mo_error *error)
+{
+  static const char train[] = "train:";
+  int64_t size = 0;
+  bpe_trainer *trainer = NULL;
+  if (strncmp(options->tokenizer, train, strlen(train)) != 0)
+    return tokenizer_open(tokenizer, options->tokenizer, error);
+  if (!mo_parse_integer(options->tokenizer + strlen(train), &size) ||
+      size < BPE_SMALLEST_VOCABULARY || size > BPE_LARGEST_VOCABULARY)
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                   "tokenizer '%s': expected train: and a vocabulary from %d to %d",
+                   options->tokenizer, BPE_SMALLEST_VOCABULARY, BPE_LARGEST_VOCABULARY);
+  MO_TRY(bpe_trainer_open(&trainer, error));
+  const mousse_status status = train_on(trainer, options, (uint32_t)size, tokenizer, error);
+  bpe_trainer_close(trainer);
+  return status;
+}
+
+/* What is being written. */
+typedef struct build {
+  const dataset_options *options;
+  const mo_tokenizer *tokenizer;
+  part_writer train, val;
+  uint64_t text_bytes, val_bytes;
+  bool last_to_val;
+} build;
+
+/* See dataset.h: the running share of validation is kept at its fraction, rounded to units. */
+static bool goes_to_val(build *b, uint64_t length)
+{
+  b->text_bytes += length;
+  const double wanted = b->options->val_fraction * (double)b->text_bytes;
+  return wanted - (double)b->val_bytes >= 0.5 * (double)length;
+}
+
+static mousse_status write_unit(build *b, const batch_unit *unit, mo_error *error)
+{
+  const bool to_val = goes_to_val(b, unit->length);
+  part_writer *part = to_val ? &b->val : &b->train;
+  if (to_val) b->val_bytes += unit->length;
+  if (unit->starts_document || to_val != b->last_to_val) {
+    MO_TRY(part_writer_add(part, &b->tokenizer->end_of_text, 1, error));
+    part->counts.documents++;
+  }
+  b->last_to_val = to_val;
+  return part_writer_add(part, unit->ids.ids, unit->ids.count, error);
+}
+
+static mousse_status write_batch(build *b, batch_encoder *batch, mo_error *error)
+{
+  MO_TRY(batch_encoder_encode(batch, error));
+  for (size_t i = 0; i < batch_encoder_count(batch); i++)
+    MO_TRY(write_unit(b, batch_encoder_get(batch, i), error));
+  batch_encoder_clear(batch);
+  return MOUSSE_OK;
+}
+
+static mousse_status write_text(build *b, mo_corpus *text, batch_encoder *batch,
+                                mo_error *error)
+{
+  corpus_piece piece;
+  bool full = false;
+  report(b->options, "tokenizing", text);
+  MO_TRY(corpus_next(text, &piece, error));
+  while (piece.length > 0) {
+    MO_TRY(batch_encoder_add(batch, piece.text, piece.length, piece.starts_document, &full,
+                             error));
+    if (full) MO_TRY(write_batch(b, batch, error));
+    if (full) report(b->options, "tokenizing", text);
+    MO_TRY(corpus_next(text, &piece, error));
+  }
+  MO_TRY(write_batch(b, batch, error));
+  report(b->options, "tokenizing", text);
+  if (b->text_bytes == 0)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: there is no text in the inputs",
+                   b->options->inputs[0]);
+  MO_TRY(part_writer_finish(&b->train, error));
+  return part_writer_finish(&b->val, error);
+}
+
+static size_t piece_size(const dataset_options *options, uint64_t bytes)
+{
+  const double quarter = 0.25 * options->val_fraction * (double)bytes;
+  if (options->val_fraction == 0 || quarter >= LARGEST_PIECE) return LARGEST_PIECE;
+  return quarter <= SMALLEST_PIECE ? SMALLEST_PIECE : (size_t)quarter;
+}
+
+static mousse_status write_shards(build *b, uint64_t input_bytes, mo_error *error)
+{
+  mo_corpus *text = NULL;
+  batch_encoder *batch = NULL;
+  const corpus_options read = {.field = b->options->field,
+                               .separator = b->options->separator,
+                               .piece_bytes = piece_size(b->options, input_bytes),
+                               .cut = cut_text,
+                               .cut_user = b->tokenizer};
+  mousse_status status =
+      corpus_open(&text, b->options->inputs, b->options->input_count, &read, error);
+  if (status == MOUSSE_OK)
+    status = batch_encoder_open(&batch, b->tokenizer, b->options->threads, error);
+  if (status == MOUSSE_OK) status = write_text(b, text, batch, error);
+  batch_encoder_close(batch);
+  corpus_close(text);
+  part_writer_abandon(&b->train);
+  part_writer_abandon(&b->val);
+  return status;
+}
+
+static json_t *part_json(const dataset_part *part)
+{
+  return json_pack("{s:I, s:I, s:I}", "tokens", (json_int_t)part->tokens, "documents",
+                   (json_int_t)part->documents, "shards", (json_int_t)part->shards);
+}
+
+static mousse_status write_manifest(const build *b, const char *directory, json_t *recipe,
+                                    mo_error *error)
+{
+  char path[4096];
+  json_free_t release = NULL;
+  MO_TRY(mo_path_join(path, sizeof path, directory, "manifest.json", error));
+  json_t *root = json_pack("{s:s, s:i, s:s, s:I, s:I, s:I, s:o, s:o, s:O}", "format",
+                           "mousse-dataset", "version", 1, "name", b->options->name,
+                           "vocabulary", (json_int_t)b->tokenizer->tokens.count, "end_of_text",
+                           (json_int_t)b->tokenizer->end_of_text, "text_bytes",
+                           (json_int_t)b->text_bytes, "train", part_json(&b->train.counts),
+                           "val", part_json(&b->val.counts), "recipe", recipe);
+  char *text = json_dumps(root, JSON_INDENT(2));
+  json_decref(root);
+  if (text == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", path);
+  const mousse_status status = mo_file_write(path, text, strlen(text), error);
+  json_get_alloc_funcs(NULL, &release);
+  release(text);
+  return status;
+}
+
+static mousse_status fill_directory(build *b, const char *directory, uint64_t input_bytes,
+                                    json_t *recipe, mo_error *error)
+{
+  char path[4096];
+  const part_writer part = {.directory = directory,
+                            .name = b->options->name,
+                            .vocabulary = b->tokenizer->tokens.count,
+                            .shard_tokens = b->options->shard_tokens};
+  if (b->tokenizer->end_of_text == TOKENIZER_NONE)
+    return mo_fail(error, MOUSSE_BAD_FORMAT,
+                   "tokenizer '%s' has no end-of-text token (%s) to mark documents with",
+                   b->options->tokenizer, TOKENIZER_END_OF_TEXT);
+  b->train = b->val = part;
+  b->train.split = "train";
+  b->val.split = "val";
+  MO_TRY(write_shards(b, input_bytes, error));
+  MO_TRY(mo_path_join(path, sizeof path, directory, "tokenizer.json", error));
+  MO_TRY(tokenizer_save(b->tokenizer, path, error));
+  return write_manifest(b, directory, recipe, error);
+}
+
+static mousse_status build_new(const dataset_options *options, uint64_t input_bytes,
+                               json_t *recipe, mo_error *error)
+{
+  mo_workshop place;
+  mo_tokenizer made = {0};
+  build b = {.options = options, .tokenizer = &made};
+  MO_TRY(workshop_open(&place, options->out, error));
+  mousse_status status = get_tokenizer(options, &made, error);
+  if (status == MOUSSE_OK)
+    status = fill_directory(&b, place.partial, input_bytes, recipe, error);
+  tokenizer_close(&made);
+  if (status != MOUSSE_OK) {
+    workshop_abandon(&place);
+    return status;
+  }
+  return workshop_commit(&place, error);
+}
+
+mousse_status dataset_build(const dataset_options *options, mo_dataset *dataset, bool *existed,
+                            mo_error *error)
+{
+  mo_corpus *text = NULL;
+  const corpus_options read = {0};
+  MO_TRY(corpus_open(&text, options->inputs, options->input_count, &read, error));
+  const uint64_t input_bytes = corpus_bytes(text);
+  json_t *recipe = make_recipe(options, corpus_files(text));
+  corpus_close(text);
+  if (recipe == NULL)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "names of inputs and options must be UTF-8, to be noted in the manifest");
+  mousse_status status = check_existing(options->out, recipe, dataset, existed, error);
+  if (status == MOUSSE_OK && !*existed) {
+    status = build_new(options, input_bytes, recipe, error);
+    if (status == MOUSSE_OK) status = dataset_open(dataset, options->out, error);
+  }
+  json_decref(recipe);
+  return status;
+}

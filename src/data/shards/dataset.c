@@ -1,0 +1,88 @@
+/* dataset.c - reading the manifest of a directory of shards. */
+#include "data/shards/dataset.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LARGEST_MANIFEST = 1 << 26 };
+
+static mousse_status take_count(const json_t *object, const char *path, const char *key,
+                                uint64_t most, uint64_t *value, mo_error *error)
+{
+  const json_t *number = json_object_get(object, key);
+  const json_int_t read = json_integer_value(number);
+  if (!json_is_integer(number) || read < 0 || (uint64_t)read > most)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: '%s' is not a whole number from 0 to %llu",
+                   path, key, (unsigned long long)most);
+  *value = (uint64_t)read;
+  return MOUSSE_OK;
+}
+
+static mousse_status take_part(const json_t *root, const char *path, const char *key,
+                               dataset_part *part, mo_error *error)
+{
+  const json_t *object = json_object_get(root, key);
+  if (!json_is_object(object))
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: '%s' is missing", path, key);
+  MO_TRY(take_count(object, path, "tokens", INT64_MAX, &part->tokens, error));
+  MO_TRY(take_count(object, path, "documents", INT64_MAX, &part->documents, error));
+  return take_count(object, path, "shards", INT64_MAX, &part->shards, error);
+}
+
+static mousse_status read_manifest(mo_dataset *dataset, const char *path, const json_t *root,
+                                   mo_error *error)
+{
+  uint64_t vocabulary = 0, end_of_text = 0, version = 0;
+  const char *format = json_string_value(json_object_get(root, "format"));
+  const char *name = json_string_value(json_object_get(root, "name"));
+  if (format == NULL || strcmp(format, "mousse-dataset") != 0)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: 'format' is not mousse-dataset", path);
+  MO_TRY(take_count(root, path, "version", INT32_MAX, &version, error));
+  if (version != 1)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: version %llu, expected 1", path,
+                   (unsigned long long)version);
+  MO_TRY(take_count(root, path, "vocabulary", INT32_MAX, &vocabulary, error));
+  MO_TRY(take_count(root, path, "end_of_text", INT32_MAX, &end_of_text, error));
+  MO_TRY(take_count(root, path, "text_bytes", INT64_MAX, &dataset->text_bytes, error));
+  MO_TRY(take_part(root, path, "train", &dataset->train, error));
+  MO_TRY(take_part(root, path, "val", &dataset->val, error));
+  if (vocabulary == 0 || end_of_text >= vocabulary)
+    return mo_fail(error, MOUSSE_BAD_FORMAT,
+                   "%s: end_of_text %llu is not in a vocabulary of %llu", path,
+                   (unsigned long long)end_of_text, (unsigned long long)vocabulary);
+  dataset->vocabulary = (uint32_t)vocabulary;
+  dataset->end_of_text = (uint32_t)end_of_text;
+  dataset->has_manifest = true;
+  snprintf(dataset->name, sizeof dataset->name, "%s", name != NULL ? name : "");
+  return MOUSSE_OK;
+}
+
+mousse_status dataset_parse(mo_dataset *dataset, const char *path, const char *data,
+                            size_t size, mo_error *error)
+{
+  json_error_t problem;
+  *dataset = (struct mo_dataset){0};
+  json_t *root = json_loadb(data, size, JSON_REJECT_DUPLICATES, &problem);
+  if (root == NULL)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %d, column %d: %s", path, problem.line,
+                   problem.column, problem.text);
+  const mousse_status status = read_manifest(dataset, path, root, error);
+  json_decref(root);
+  return status;
+}
+
+mousse_status dataset_open(mo_dataset *dataset, const char *directory, mo_error *error)
+{
+  char path[4096];
+  char *data = NULL;
+  size_t size = 0;
+  *dataset = (struct mo_dataset){0};
+  MO_TRY(mo_path_join(path, sizeof path, directory, "manifest.json", error));
+  if (access(path, F_OK) != 0) return MOUSSE_OK;
+  MO_TRY(mo_file_read(NULL, path, LARGEST_MANIFEST, &data, &size, error));
+  const mousse_status status = dataset_parse(dataset, path, data, size, error);
+  mo_release(NULL, data, size + 1);
+  return status;
+}

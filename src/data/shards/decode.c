@@ -1,0 +1,94 @@
+/* decode.c - token shards back to text. */
+#include "data/shards/decode.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { BLOCK = 1 << 16 };
+
+/* The directory part of a path, "." when it has none. */
+static void directory_of(const char *path, char *directory, size_t capacity)
+{
+  const char *slash = strrchr(path, '/');
+  if (slash == NULL)
+    snprintf(directory, capacity, ".");
+  else
+    snprintf(directory, capacity, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
+mousse_status decode_ids(const mo_tokenizer *tokenizer, const uint32_t *ids, size_t count,
+                         text_buffer *text, mo_error *error)
+{
+  for (size_t i = 0; i < count; i++) {
+    size_t length = 0;
+    const char *bytes = tokenizer_bytes(tokenizer, ids[i], &length);
+    if (ids[i] == tokenizer->end_of_text) continue;
+    if (bytes == NULL)
+      return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                     "token %u is not in the tokenizer's vocabulary of %u", ids[i],
+                     tokenizer->tokens.count);
+    if (!text_buffer_add(text, bytes, length))
+      return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for decoded text");
+  }
+  return MOUSSE_OK;
+}
+
+/* Hands on the ids of one document, or of a part of one. */
+static mousse_status hand_on(const mo_tokenizer *tokenizer, const uint32_t *ids, size_t count,
+                             bool starts, text_buffer *text, decode_part part, void *user,
+                             mo_error *error)
+{
+  text->size = 0;
+  MO_TRY(decode_ids(tokenizer, ids, count, text, error));
+  return part(user, text->data, text->size, starts, error);
+}
+
+static mousse_status decode_block(const mo_tokenizer *tokenizer, const uint32_t *ids,
+                                  size_t count, text_buffer *text, decode_part part, void *user,
+                                  mo_error *error)
+{
+  for (size_t from = 0; from < count;) {
+    const bool starts = ids[from] == tokenizer->end_of_text;
+    size_t end = from + 1;
+    while (end < count && ids[end] != tokenizer->end_of_text) end++;
+    MO_TRY(hand_on(tokenizer, ids + from, end - from, starts, text, part, user, error));
+    from = end;
+  }
+  return MOUSSE_OK;
+}
+
+static mousse_status decode_opened(const mo_shard *shard, const mo_tokenizer *tokenizer,
+                                   decode_part part, void *user, mo_error *error)
+{
+  text_buffer text = {0};
+  mousse_status status = MOUSSE_OK;
+  uint32_t *ids = mo_allocate(NULL, BLOCK * sizeof *ids);
+  if (ids == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to decode");
+  for (size_t at = 0; at < shard->count && status == MOUSSE_OK; at += BLOCK) {
+    const size_t count = shard->count - at < BLOCK ? shard->count - at : BLOCK;
+    status = shard_read(shard, at, count, ids, error);
+    if (status == MOUSSE_OK)
+      status = decode_block(tokenizer, ids, count, &text, part, user, error);
+  }
+  mo_release(NULL, ids, BLOCK * sizeof *ids);
+  text_buffer_close(&text);
+  return status;
+}
+
+mousse_status decode_shard(const char *path, const char *tokenizer_path, decode_part part,
+                           void *user, mo_error *error)
+{
+  char directory[4096];
+  mo_tokenizer tokenizer;
+  mo_shard shard;
+  directory_of(path, directory, sizeof directory);
+  MO_TRY(tokenizer_open(&tokenizer, tokenizer_path[0] != '\0' ? tokenizer_path : directory,
+                        error));
+  mousse_status status = shard_open(&shard, path, tokenizer.tokens.count, error);
+  if (status == MOUSSE_OK) {
+    status = decode_opened(&shard, &tokenizer, part, user, error);
+    shard_close(&shard);
+  }
+  tokenizer_close(&tokenizer);
+  return status;
+}

@@ -1,0 +1,20 @@
+/* decode.h - token shards back to text. */
+#ifndef MOUSSE_DATA_SHARDS_DECODE_H
+#define MOUSSE_DATA_SHARDS_DECODE_H
+
+#include "data/shards/shard.h"
+#include "data/tokenizer/tokenizer.h"
+
+/* Called for each part of a document, in order. */
+typedef mousse_status (*decode_part)(void *user, const char *text, size_t length,
+                                     bool starts_document, mo_error *error);
+
+/* tokenizer: "" for the one in the shard's directory. */
+mousse_status decode_shard(const char *path, const char *tokenizer, decode_part part,
+                           void *user, mo_error *error);
+
+/* The text of some ids; end-of-text tokens are left out. */
+mousse_status decode_ids(const mo_tokenizer *tokenizer, const uint32_t *ids, size_t count,
+                         text_buffer *text, mo_error *error);
+
+#endif

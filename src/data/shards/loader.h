@@ -1,0 +1,62 @@
+/* loader.h - batches of token sequences as a pure function of a step number.
+ *
+ * Windows. With T tokens in a sequence, shard k of n_k tokens holds w_k = floor((n_k - 1) / T)
+ * windows; window j of a shard has the inputs j T .. j T + T - 1 and, one later, the targets
+ * j T + 1 .. j T + T. Windows are numbered through all shards in order; there are M = sum w_k.
+ * Evaluation walks windows 0, 1, 2, ... of the validation shards.
+ *
+ * Order. Sequence i of the global batch of G sequences of step s (from 0) has the number
+ * q = s G + i, the epoch e = floor(q / M) and the place p = q mod M in it, and is
+ *
+ *     sequential:  window p
+ *     shuffled:    window P(seed, e, p), P(seed, e, .) being a permutation of 0 .. M - 1
+ *
+ * so it depends on (seed, s, i) alone: not on ranks, micro-batches or what was read before.
+ *
+ * Ranks. Micro-batch m of rank r of R, B sequences each, takes the sequences
+ *
+ *     i = (m R + r) B + b,   b = 0 .. B - 1
+ *
+ * which in sequential order is a block of B T + 1 contiguous tokens (while it stays in one
+ * shard), strided by rank, as in the published training code. The whole position is s.
+ */
+#ifndef MOUSSE_DATA_SHARDS_LOADER_H
+#define MOUSSE_DATA_SHARDS_LOADER_H
+
+#include "data/shards/shard_set.h"
+
+typedef enum loader_order { LOADER_SEQUENTIAL, LOADER_SHUFFLED } loader_order;
+
+typedef struct mo_loader {
+  const mo_shard_set *set; /* borrowed */
+  uint64_t *first;         /* owned: first[k] is the first window of shard k; set->count + 1 */
+  size_t length;           /* T */
+  uint64_t windows;        /* M */
+  uint64_t batch;          /* G */
+  uint64_t seed;
+  loader_order order;
+} mo_loader;
+
+/* Fails when the set has no window of this length. */
+mousse_status loader_open(mo_loader *loader, const mo_shard_set *set, size_t length,
+                          uint64_t batch, loader_order order, uint64_t seed, mo_error *error);
+void loader_close(mo_loader *loader); /* accepts a zeroed or closed loader */
+
+/* Which window sequence i of step s is. */
+uint64_t loader_window(const mo_loader *loader, uint64_t step, uint64_t sequence);
+
+/* The first sequence of micro-batch m on rank r of R. */
+uint64_t loader_first(uint64_t micro, uint64_t rank, uint64_t ranks, uint64_t micro_batch);
+
+/* Reads one window; inputs and targets hold T ids each. */
+mousse_status loader_read(const mo_loader *loader, uint64_t window, uint32_t *inputs,
+                          uint32_t *targets, mo_error *error);
+
+/* Reads sequences first .. first + count - 1 of a step, row after row: count x T ids each. */
+mousse_status loader_fill(const mo_loader *loader, uint64_t step, uint64_t first, size_t count,
+                          uint32_t *inputs, uint32_t *targets, mo_error *error);
+
+/* The permutation P above. */
+uint64_t loader_permute(uint64_t seed, uint64_t epoch, uint64_t place, uint64_t count);
+
+#endif

@@ -1,0 +1,65 @@
+/* shard.h - one file of tokens, as llm.c, modded-nanogpt and FineWeb write them.
+ *
+ *     256 little-endian int32: [0] magic, [1] version, [2] token count, the rest 0
+ *     tokens, little-endian:   magic 20240520 version 1: uint16; magic 20240801 version 7:
+ * uint32
+ *
+ * The file is exactly 1024 + count * width bytes long. The count is an int32, so a shard holds
+ * fewer than 2^31 tokens and may well be larger than 2 GiB.
+ */
+#ifndef MOUSSE_DATA_SHARDS_SHARD_H
+#define MOUSSE_DATA_SHARDS_SHARD_H
+
+#include "base/file.h"
+
+#include <stdint.h>
+
+enum {
+  SHARD_HEADER_BYTES = 1024,
+  SHARD_MAGIC_16 = 20240520,
+  SHARD_VERSION_16 = 1,
+  SHARD_MAGIC_32 = 20240801,
+  SHARD_VERSION_32 = 7
+};
+
+/* A shard opened for reading: memory-mapped, header and size checked. */
+typedef struct mo_shard {
+  const unsigned char *tokens; /* inside map */
+  size_t count;
+  size_t width;           /* bytes of a token: 2 or 4 */
+  uint32_t vocabulary;    /* ids are below this; 0: any id */
+  mo_map map;             /* owned; empty for a shard in memory */
+  uint64_t device, inode; /* of the file: tell when it shrinks under the map */
+  char path[4096];
+} mo_shard;
+
+mousse_status shard_open(mo_shard *shard, const char *path, uint32_t vocabulary,
+                         mo_error *error);
+void shard_close(mo_shard *shard); /* accepts a zeroed or closed shard */
+
+/* The same checks on bytes in memory, which stay borrowed. */
+mousse_status shard_parse(mo_shard *shard, const char *path, const void *data, size_t size,
+                          uint32_t vocabulary, mo_error *error);
+
+/* Copies tokens [first, first + count) to ids. Fails, naming the place, when a token is not in
+ * the vocabulary, when the range is outside, or when the file has become shorter. */
+mousse_status shard_read(const mo_shard *shard, size_t first, size_t count, uint32_t *ids,
+                         mo_error *error);
+
+/* A shard being written; atomic, as base/file.h. Width is 2 for a vocabulary up to 65,536. */
+typedef struct shard_writer {
+  mo_writer file;
+  size_t width;
+  uint64_t count;
+} shard_writer;
+
+enum { SHARD_MOST_TOKENS = INT32_MAX };
+
+mousse_status shard_writer_open(shard_writer *writer, const char *path, uint32_t vocabulary,
+                                mo_error *error);
+mousse_status shard_writer_add(shard_writer *writer, const uint32_t *ids, size_t count,
+                               mo_error *error);
+mousse_status shard_writer_commit(shard_writer *writer, mo_error *error);
+void shard_writer_abandon(shard_writer *writer);
+
+#endif

@@ -1,0 +1,26 @@
+/* shard_set.h - several shards as one source of tokens, in the order of their names.
+ *
+ * Named by a directory and a split ("train": the files *_train_*.bin in it, or else
+ * *_train.bin; "val": *_val_*.bin or *_val.bin), by a pattern ("data/fineweb_train_*.bin"), or
+ * by one file.
+ */
+#ifndef MOUSSE_DATA_SHARDS_SHARD_SET_H
+#define MOUSSE_DATA_SHARDS_SHARD_SET_H
+
+#include "data/shards/shard.h"
+
+typedef struct mo_shard_set {
+  mo_shard *shards; /* owned */
+  size_t count;
+  uint64_t tokens; /* of all shards */
+} mo_shard_set;
+
+/* split is used only when path is a directory. */
+mousse_status shard_set_open(mo_shard_set *set, const char *path, const char *split,
+                             uint32_t vocabulary, mo_error *error);
+void shard_set_close(mo_shard_set *set); /* accepts a zeroed or closed set */
+
+/* Is there any shard of this split? For sets where it may be missing. */
+bool shard_set_exists(const char *path, const char *split);
+
+#endif

@@ -1,0 +1,46 @@
+/* part_writer.c - the shards of one split. */
+#include "data/shards/split_writer.h"
+
+#include <stdio.h>
+
+static mousse_status open_shard(part_writer *writer, mo_error *error)
+{
+  char path[4096];
+  const int length =
+      snprintf(path, sizeof path, "%s/%s_%s_%06llu.bin", writer->directory, writer->name,
+               writer->split, (unsigned long long)writer->counts.shards);
+  if (length < 0 || (size_t)length >= sizeof path)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: path is too long", writer->directory);
+  MO_TRY(shard_writer_open(&writer->shard, path, writer->vocabulary, error));
+  writer->is_open = true;
+  writer->counts.shards++;
+  return MOUSSE_OK;
+}
+
+mousse_status part_writer_finish(part_writer *writer, mo_error *error)
+{
+  if (!writer->is_open) return MOUSSE_OK;
+  writer->is_open = false;
+  return shard_writer_commit(&writer->shard, error);
+}
+
+mousse_status part_writer_add(part_writer *writer, const uint32_t *ids, size_t count,
+                              mo_error *error)
+{
+  for (size_t done = 0; done < count;) {
+    if (!writer->is_open) MO_TRY(open_shard(writer, error));
+    const uint64_t room = writer->shard_tokens - writer->shard.count;
+    const size_t part = count - done < room ? count - done : (size_t)room;
+    MO_TRY(shard_writer_add(&writer->shard, ids + done, part, error));
+    done += part;
+    writer->counts.tokens += part;
+    if (part == room) MO_TRY(part_writer_finish(writer, error));
+  }
+  return MOUSSE_OK;
+}
+
+void part_writer_abandon(part_writer *writer)
+{
+  if (writer->is_open) shard_writer_abandon(&writer->shard);
+  writer->is_open = false;
+}

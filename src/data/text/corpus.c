@@ -1,0 +1,139 @@
+/* corpus.c - documents of several inputs, in pieces of bounded size. */
+#include "data/text/corpus.h"
+
+#include <string.h>
+
+enum { DEFAULT_PIECE = 1 << 16 };
+
+struct mo_corpus {
+  corpus_options options;
+  file_list files;
+  uint32_t next_file;
+  mo_source *source; /* NULL between files */
+  uint64_t consumed; /* of the files that are done */
+  text_buffer text;  /* of the document, not yet handed out from start on */
+  size_t start;
+  size_t searched;      /* no place to cut before this offset from start */
+  bool document_ended;  /* all of the document is in text */
+  bool starts_document; /* the next piece is its first */
+};
+
+static mousse_status add_input(mo_corpus *c, const char *input, mo_error *error)
+{
+  /* FILE.rdx:NAME is not a path; source.c looks for the file. */
+  uint32_t number = 0;
+  bool added = false;
+  if (strstr(input, ".rdx:") == NULL) return file_list_add(&c->files, input, error);
+  if (text_table_add(&c->files.paths, input, strlen(input) + 1, &number, &added))
+    return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to list inputs");
+}
+
+mousse_status corpus_open(mo_corpus **opened, const char *const *inputs, size_t count,
+                          const corpus_options *options, mo_error *error)
+{
+  mo_corpus *c = mo_allocate(NULL, sizeof *c);
+  if (c == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a corpus");
+  c->options = *options;
+  c->starts_document = true;
+  if (c->options.piece_bytes == 0) c->options.piece_bytes = DEFAULT_PIECE;
+  mousse_status status = MOUSSE_OK;
+  for (size_t i = 0; i < count && status == MOUSSE_OK; i++)
+    status = add_input(c, inputs[i], error);
+  if (status == MOUSSE_OK && c->files.paths.count == 0)
+    status = mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: there is no file in it",
+                     count > 0 ? inputs[0] : "(no input)");
+  if (status != MOUSSE_OK) {
+    corpus_close(c);
+    return status;
+  }
+  *opened = c;
+  return MOUSSE_OK;
+}
+
+void corpus_close(mo_corpus *c)
+{
+  if (c == NULL) return;
+  source_close(c->source);
+  file_list_close(&c->files);
+  text_buffer_close(&c->text);
+  mo_release(NULL, c, sizeof *c);
+}
+
+uint64_t corpus_bytes(const mo_corpus *c)
+{
+  return c->files.bytes;
+}
+
+uint64_t corpus_consumed(const mo_corpus *c)
+{
+  return c->consumed + (c->source != NULL ? source_consumed(c->source) : 0);
+}
+
+const file_list *corpus_files(const mo_corpus *c)
+{
+  return &c->files;
+}
+
+/* More of the document into text; opens the next file when one has ended. */
+static mousse_status fetch(mo_corpus *c, mo_error *error)
+{
+  bool file_ended = false;
+  if (c->source == NULL)
+    MO_TRY(
+        source_open(&c->source, file_list_get(&c->files, c->next_file++), &c->options, error));
+  MO_TRY(source_more(c->source, &c->text, &c->document_ended, &file_ended, error));
+  if (!file_ended) return MOUSSE_OK;
+  c->consumed += source_consumed(c->source);
+  source_close(c->source);
+  c->source = NULL;
+  return MOUSSE_OK;
+}
+
+/* How much of the text at hand can be given out now; 0: more is needed. */
+static size_t ready(mo_corpus *c)
+{
+  const char *text = c->text.data + c->start;
+  const size_t length = c->text.size - c->start, piece = c->options.piece_bytes;
+  if (length <= piece) return c->document_ended ? length : 0;
+  if (c->options.cut == NULL) return piece;
+  /* The last place in the first piece; if there is none, in what came since. */
+  const size_t least = c->searched > 0 ? c->searched : piece / 2 + 1;
+  const size_t most = c->searched > 0 ? length : piece;
+  size_t cut = c->options.cut(c->options.cut_user, text, most, least);
+  if (cut == 0 && most < length) cut = c->options.cut(c->options.cut_user, text, length, most);
+  if (cut > 0) return cut;
+  c->searched = length;
+  return c->document_ended ? length : 0;
+}
+
+/* Drops what was handed out, now and then, so that moving stays cheap. */
+static void drop_used(mo_corpus *c)
+{
+  if (c->start < c->text.size / 2 && c->start < c->text.size) return;
+  memmove(c->text.data, c->text.data + c->start, c->text.size - c->start);
+  c->text.size -= c->start;
+  c->start = 0;
+}
+
+mousse_status corpus_next(mo_corpus *c, corpus_piece *piece, mo_error *error)
+{
+  *piece = (corpus_piece){0};
+  for (;;) {
+    const size_t length = ready(c);
+    if (length > 0) {
+      *piece = (corpus_piece){c->text.data + c->start, length, c->starts_document};
+      c->start += length;
+      c->searched = 0;
+      c->starts_document = false;
+      return MOUSSE_OK;
+    }
+    if (c->document_ended) { /* handed out, or empty: on to the next one */
+      c->document_ended = false;
+      c->starts_document = true;
+    }
+    if (c->source == NULL && c->next_file == c->files.paths.count) return MOUSSE_OK;
+    if (c->start > 0) drop_used(c);
+    MO_TRY(fetch(c, error));
+  }
+}

@@ -1,0 +1,69 @@
+/* corpus.h - text inputs as documents, in pieces of bounded size.
+ *
+ * Inputs: text files; directories of them; JSON lines (.jsonl, .ndjson) with the text in one
+ * field; R data (.rdx: every variable a document, or FILE.rdx:NAME for one); all but the last
+ * may be compressed with gzip or zstd. In a text file, a line that is the separator ends a
+ * document; without one the file is one document. Empty documents are dropped.
+ *
+ * A document comes in one or more pieces, cut where `cut` says that text may be cut.
+ */
+#ifndef MOUSSE_DATA_TEXT_CORPUS_H
+#define MOUSSE_DATA_TEXT_CORPUS_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "data/text/file_list.h"
+
+#include <stdbool.h>
+
+/* Where text may be cut, not before `least`; 0: nowhere. */
+typedef size_t (*corpus_cut)(const void *user, const char *text, size_t length, size_t least);
+
+typedef struct corpus_options {
+  const char *field;     /* of JSON lines; NULL: "text" */
+  const char *separator; /* NULL or "": none */
+  size_t piece_bytes;    /* pieces have about this size; 0: 64 KiB */
+  corpus_cut cut;        /* NULL: anywhere */
+  const void *cut_user;
+} corpus_options;
+
+typedef struct corpus_piece {
+  const char *text; /* valid until the next call */
+  size_t length;    /* 0: there is no more */
+  bool starts_document;
+} corpus_piece;
+
+typedef struct mo_corpus mo_corpus;
+
+/* The options' strings stay borrowed. */
+mousse_status corpus_open(mo_corpus **corpus, const char *const *inputs, size_t count,
+                          const corpus_options *options, mo_error *error);
+void corpus_close(mo_corpus *corpus); /* accepts NULL */
+
+mousse_status corpus_next(mo_corpus *corpus, corpus_piece *piece, mo_error *error);
+
+/* Of the input files' own bytes: how many there are, and how many have been read. */
+uint64_t corpus_bytes(const mo_corpus *corpus);
+uint64_t corpus_consumed(const mo_corpus *corpus);
+
+/* The files that the inputs stand for. */
+const file_list *corpus_files(const mo_corpus *corpus);
+
+/* source.c: one input file as a sequence of parts of documents. */
+typedef struct mo_source mo_source;
+
+mousse_status source_open(mo_source **source, const char *path, const corpus_options *options,
+                          mo_error *error);
+void source_close(mo_source *source); /* accepts NULL */
+
+/* Appends the next bytes; *document_ended: the document is complete with them; *file_ended:
+ * there is nothing more (and nothing was appended). */
+mousse_status source_more(mo_source *source, text_buffer *text, bool *document_ended,
+                          bool *file_ended, mo_error *error);
+uint64_t source_consumed(const mo_source *source);
+
+/* The text of one JSON line. */
+mousse_status source_parse_line(const char *path, uint64_t line, const char *data, size_t size,
+                                const char *field, text_buffer *text, mo_error *error);
+
+#endif

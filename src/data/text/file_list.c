@@ -1,0 +1,109 @@
+/* file_list.c - the files that inputs stand for. */
+#include "data/text/file_list.h"
+
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { DEEPEST = 64 };
+
+static mousse_status add_path(file_list *list, const char *path, uint64_t bytes,
+                              mo_error *error)
+{
+  uint32_t number = 0;
+  bool added = false;
+  if (!text_table_add(&list->paths, path, strlen(path) + 1, &number, &added))
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to list files");
+  if (added) list->bytes += bytes;
+  return MOUSSE_OK;
+}
+
+/* The names in a directory, with their NULs, sorted: order[i] points into names. */
+typedef struct listing {
+  text_table names;
+  const char **order;
+} listing;
+
+static int by_name(const void *a, const void *b)
+{
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void listing_close(listing *l)
+{
+  mo_release(NULL, l->order, l->names.count * sizeof *l->order);
+  text_table_close(&l->names);
+}
+
+static mousse_status listing_open(listing *l, const char *path, mo_error *error)
+{
+  DIR *directory = opendir(path);
+  bool memory = true;
+  *l = (listing){0};
+  if (directory == NULL)
+    return mo_fail(error, MOUSSE_IO, "%s: cannot list: %s", path, strerror(errno));
+  for (struct dirent *e = readdir(directory); e != NULL && memory; e = readdir(directory)) {
+    uint32_t number = 0;
+    bool added = false;
+    if (e->d_name[0] != '.')
+      memory = text_table_add(&l->names, e->d_name, strlen(e->d_name) + 1, &number, &added);
+  }
+  closedir(directory);
+  const size_t count = l->names.count;
+  if (memory) l->order = mo_allocate(NULL, count * sizeof *l->order);
+  if (l->order == NULL) {
+    text_table_close(&l->names);
+    return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to list it", path);
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    size_t length = 0;
+    l->order[i] = text_table_get(&l->names, i, &length);
+  }
+  qsort(l->order, count, sizeof *l->order, by_name);
+  return MOUSSE_OK;
+}
+
+static mousse_status add_below(file_list *list, const char *path, int depth, mo_error *error)
+{
+  struct stat info;
+  if (stat(path, &info) != 0)
+    return mo_fail(error, MOUSSE_IO, "%s: cannot open: %s", path, strerror(errno));
+  if (!S_ISDIR(info.st_mode))
+    return depth == 0 || S_ISREG(info.st_mode)
+               ? add_path(list, path, (uint64_t)info.st_size, error)
+               : MOUSSE_OK;
+  if (depth == DEEPEST)
+    return mo_fail(error, MOUSSE_IO, "%s: %d directories deep; is it a loop?", path, DEEPEST);
+
+  listing names;
+  mousse_status status = listing_open(&names, path, error);
+  if (status != MOUSSE_OK) return status;
+  for (uint32_t i = 0; i < names.names.count && status == MOUSSE_OK; i++) {
+    char below[4096];
+    status = mo_path_join(below, sizeof below, path, names.order[i], error);
+    if (status == MOUSSE_OK) status = add_below(list, below, depth + 1, error);
+  }
+  listing_close(&names);
+  return status;
+}
+
+mousse_status file_list_add(file_list *list, const char *path, mo_error *error)
+{
+  return add_below(list, path, 0, error);
+}
+
+const char *file_list_get(const file_list *list, uint32_t number)
+{
+  size_t length = 0;
+  return text_table_get(&list->paths, number, &length);
+}
+
+void file_list_close(file_list *list)
+{
+  text_table_close(&list->paths);
+  *list = (file_list){0};
+}

@@ -1,0 +1,18 @@
+/* file_list.h - the files that inputs stand for: a file is itself; a directory is all regular
+ * files below it that are not hidden, in the order of their paths. */
+#ifndef MOUSSE_DATA_TEXT_FILE_LIST_H
+#define MOUSSE_DATA_TEXT_FILE_LIST_H
+
+#include "base/error.h"
+#include "base/table.h"
+
+typedef struct file_list {
+  text_table paths; /* each with its NUL */
+  uint64_t bytes;   /* sum of the sizes of the files */
+} file_list;
+
+mousse_status file_list_add(file_list *list, const char *path, mo_error *error);
+const char *file_list_get(const file_list *list, uint32_t number);
+void file_list_close(file_list *list);
+
+#endif

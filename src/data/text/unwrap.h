@@ -1,0 +1,21 @@
+/* unwrap.h - paragraphs from hard-wrapped lines: the lines of a paragraph, without space at
+ * their ends, are joined by one space; paragraphs are separated by one empty line. */
+#ifndef MOUSSE_DATA_TEXT_UNWRAP_H
+#define MOUSSE_DATA_TEXT_UNWRAP_H
+
+#include "base/buffer.h"
+
+/* Zeroed: at the start of a document. */
+typedef struct mo_unwrap {
+  text_buffer line; /* the line being read */
+  bool wrote;       /* there is text before */
+  bool blank;       /* and an empty line after it */
+} mo_unwrap;
+
+/* Appends what text becomes to out; false when there is no memory. */
+bool unwrap_add(mo_unwrap *state, const char *text, size_t length, text_buffer *out);
+/* The end of the document: its last line, and a line end; ready for the next document. */
+bool unwrap_finish(mo_unwrap *state, text_buffer *out);
+void unwrap_close(mo_unwrap *state);
+
+#endif

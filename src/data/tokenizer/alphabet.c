@@ -1,0 +1,108 @@
+/* alphabet.c - bytes as printable characters, and what is UTF-8. */
+#include "data/tokenizer/alphabet.h"
+
+#include <string.h>
+
+static bool is_printable(unsigned byte)
+{
+  return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+}
+
+/* How many bytes below this one are not printable: 33 low ones, 127 to 160, and 173. */
+static unsigned hidden_below(unsigned byte)
+{
+  if (byte <= 33) return byte;
+  if (byte <= 127) return 33;
+  if (byte <= 161) return 33 + byte - 127;
+  return byte <= 173 ? 67 : 68;
+}
+
+uint32_t alphabet_character(unsigned char byte)
+{
+  return is_printable(byte) ? byte : 256 + hidden_below(byte);
+}
+
+unsigned char alphabet_byte_at(unsigned k)
+{
+  const unsigned printable = 188;
+  unsigned seen = 0;
+  for (unsigned byte = 0; byte < 256; byte++) {
+    if (is_printable(byte) != (k < printable)) continue;
+    if (seen++ == (k < printable ? k : k - printable)) return (unsigned char)byte;
+  }
+  return 0;
+}
+
+size_t alphabet_spell(const char *bytes, size_t length, char *spelled)
+{
+  size_t used = 0;
+  for (size_t i = 0; i < length; i++) {
+    const uint32_t c = alphabet_character((unsigned char)bytes[i]);
+    if (c >= 128) spelled[used++] = (char)(0xc0 | c >> 6);
+    spelled[used++] = (char)(c >= 128 ? 0x80 | (c & 0x3f) : c);
+  }
+  return used;
+}
+
+static bool byte_of(uint32_t character, char *byte)
+{
+  if (character < 256) {
+    *byte = (char)character;
+    return is_printable(character);
+  }
+  for (unsigned b = 0; b < 256; b++) {
+    if (is_printable(b) || alphabet_character((unsigned char)b) != character) continue;
+    *byte = (char)b;
+    return true;
+  }
+  return false;
+}
+
+bool alphabet_read(const char *spelled, size_t length, char *bytes, size_t *count)
+{
+  *count = 0;
+  for (size_t i = 0; i < length;) {
+    const size_t step = utf8_sequence(spelled + i, length - i);
+    if (step == 0 || step > 2) return false;
+    const unsigned first = (unsigned char)spelled[i];
+    const uint32_t c =
+        step == 1 ? first : (first & 0x1f) << 6 | ((unsigned char)spelled[i + 1] & 0x3f);
+    if (!byte_of(c, &bytes[*count])) return false;
+    (*count)++;
+    i += step;
+  }
+  return true;
+}
+
+size_t utf8_sequence(const char *text, size_t length)
+{
+  const unsigned char *s = (const unsigned char *)text;
+  if (length == 0) return 0;
+  if (s[0] < 0x80) return 1;
+  const size_t size = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+  if (s[0] < 0xc2 || s[0] > 0xf4 || length < size) return 0;
+  for (size_t i = 1; i < size; i++)
+    if ((s[i] & 0xc0) != 0x80) return 0;
+  if (s[0] == 0xe0 && s[1] < 0xa0) return 0; /* overlong */
+  if (s[0] == 0xed && s[1] > 0x9f) return 0; /* surrogate */
+  if (s[0] == 0xf0 && s[1] < 0x90) return 0; /* overlong */
+  if (s[0] == 0xf4 && s[1] > 0x8f) return 0; /* above U+10FFFF */
+  return size;
+}
+
+size_t utf8_prefix(const char *text, size_t length)
+{
+  size_t at = 0;
+  while (at < length) {
+    uint64_t eight = 0;
+    while (length - at >= 8) { /* plain ASCII, eight at a time */
+      memcpy(&eight, text + at, 8);
+      if ((eight & UINT64_C(0x8080808080808080)) != 0) break;
+      at += 8;
+    }
+    const size_t step = utf8_sequence(text + at, length - at);
+    if (step == 0) break;
+    at += step;
+  }
+  return at;
+}

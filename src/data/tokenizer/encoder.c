@@ -1,0 +1,223 @@
+/* encoder.c - text to ids: merges by a heap, so that a piece of n bytes takes n log n however
+ * it looks, behind a cache of recent words, which most of any text consists of. */
+#include "data/tokenizer/tokenizer.h"
+
+#include <string.h>
+
+enum { CACHE_SLOTS = 1 << 15, CACHED_BYTES = 22, CACHED_IDS = 10 };
+
+/* One cache line; length 0 is free. A new word replaces the one in its slot. */
+typedef struct cached_word {
+  uint8_t length, count;
+  char text[CACHED_BYTES];
+  uint32_t ids[CACHED_IDS];
+} cached_word;
+
+#define NO_RANK UINT32_MAX
+
+/* The tokens of a piece as a doubly linked list over the places of its bytes. */
+typedef struct node {
+  uint32_t id, previous, next;
+  uint32_t rank; /* of the merge with the next node; NO_RANK: none, or no longer a node */
+} node;
+
+struct mo_encoder {
+  const mo_tokenizer *tokenizer; /* borrowed */
+  split_scratch *scratch;
+  cached_word *cache;
+  node *nodes;
+  size_t node_capacity;
+  uint64_t *heap; /* rank << 32 | place: the smallest is the next merge */
+  size_t heap_count, heap_capacity;
+  id_list *out; /* borrowed while encoding */
+};
+
+mousse_status encoder_open(mo_encoder **encoder, const mo_tokenizer *tokenizer, mo_error *error)
+{
+  struct mo_encoder *made = mo_allocate(NULL, sizeof *made);
+  if (made != NULL) made->cache = mo_allocate(NULL, CACHE_SLOTS * sizeof *made->cache);
+  if (made == NULL || made->cache == NULL) {
+    encoder_close(made);
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for an encoder");
+  }
+  made->tokenizer = tokenizer;
+  if (tokenizer->rule != NULL) {
+    const mousse_status status = split_scratch_open(&made->scratch, tokenizer->rule, error);
+    if (status != MOUSSE_OK) {
+      encoder_close(made);
+      return status;
+    }
+  }
+  *encoder = made;
+  return MOUSSE_OK;
+}
+
+void encoder_close(mo_encoder *encoder)
+{
+  if (encoder == NULL) return;
+  split_scratch_close(encoder->scratch);
+  mo_release(NULL, encoder->cache, CACHE_SLOTS * sizeof *encoder->cache);
+  mo_release(NULL, encoder->nodes, encoder->node_capacity * sizeof *encoder->nodes);
+  mo_release(NULL, encoder->heap, encoder->heap_capacity * sizeof *encoder->heap);
+  mo_release(NULL, encoder, sizeof *encoder);
+}
+
+static bool heap_push(mo_encoder *encoder, uint64_t entry)
+{
+  if (!mo_grow(NULL, &encoder->heap, &encoder->heap_capacity, encoder->heap_count + 1,
+               sizeof *encoder->heap))
+    return false;
+  uint64_t *heap = encoder->heap;
+  size_t at = encoder->heap_count++;
+  for (; at > 0 && heap[(at - 1) / 2] > entry; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
+  heap[at] = entry;
+  return true;
+}
+
+static uint64_t heap_pop(mo_encoder *encoder)
+{
+  uint64_t *heap = encoder->heap;
+  const uint64_t top = heap[0], last = heap[--encoder->heap_count];
+  size_t at = 0;
+  for (size_t child = 1; child < encoder->heap_count; child = 2 * at + 1) {
+    if (child + 1 < encoder->heap_count && heap[child + 1] < heap[child]) child++;
+    if (heap[child] >= last) break;
+    heap[at] = heap[child];
+    at = child;
+  }
+  heap[at] = last;
+  return top;
+}
+
+/* Looks up what node `at` and the one after it merge to, and queues it. */
+static bool queue_pair(mo_encoder *encoder, uint32_t at, uint32_t end)
+{
+  node *n = &encoder->nodes[at];
+  n->rank = NO_RANK;
+  if (n->next == end) return true;
+  const pair_slot *pair =
+      pair_table_find(&encoder->tokenizer->pairs, n->id, encoder->nodes[n->next].id);
+  if (pair == NULL) return true;
+  n->rank = pair->rank;
+  return heap_push(encoder, (uint64_t)pair->rank << 32 | at);
+}
+
+/* Joins node `at` with the next one; its neighbours get new pairs. */
+static bool merge(mo_encoder *encoder, uint32_t at, uint32_t end)
+{
+  node *n = &encoder->nodes[at], *gone = &encoder->nodes[n->next];
+  n->id = pair_table_find(&encoder->tokenizer->pairs, n->id, gone->id)->result;
+  n->next = gone->next;
+  gone->rank = NO_RANK;
+  if (n->next != end) encoder->nodes[n->next].previous = at;
+  return queue_pair(encoder, at, end) && (at == 0 || queue_pair(encoder, n->previous, end));
+}
+
+static bool start_nodes(mo_encoder *encoder, const char *piece, uint32_t length)
+{
+  if (!mo_grow(NULL, &encoder->nodes, &encoder->node_capacity, length, sizeof(node)))
+    return false;
+  for (uint32_t i = 0; i < length; i++)
+    encoder->nodes[i] = (node){
+        .id = encoder->tokenizer->byte_ids[(unsigned char)piece[i]],
+        .previous = i - 1,
+        .next = i + 1,
+    };
+  encoder->heap_count = 0;
+  for (uint32_t i = 0; i < length; i++)
+    if (!queue_pair(encoder, i, length)) return false;
+  return true;
+}
+
+/* Appends the ids of one piece by merging; false when there is no memory. */
+static bool merge_piece(mo_encoder *encoder, const char *piece, size_t length)
+{
+  id_list *out = encoder->out;
+  uint32_t whole = 0;
+  if (!id_list_reserve(out, length)) return false;
+  if (encoder->tokenizer->whole_words &&
+      text_table_find(&encoder->tokenizer->tokens, piece, length, &whole)) {
+    out->ids[out->count++] = whole;
+    return true;
+  }
+  const uint32_t end = (uint32_t)length;
+  if (!start_nodes(encoder, piece, end)) return false;
+  while (encoder->heap_count > 0) {
+    const uint64_t entry = heap_pop(encoder);
+    const uint32_t at = (uint32_t)entry;
+    if (encoder->nodes[at].rank != entry >> 32) continue; /* a neighbour has merged since */
+    if (!merge(encoder, at, end)) return false;
+  }
+  for (uint32_t at = 0; at != end; at = encoder->nodes[at].next)
+    out->ids[out->count++] = encoder->nodes[at].id;
+  return true;
+}
+
+/* At most CACHED_BYTES bytes, with two or three possibly overlapping loads. */
+static size_t cache_slot(const char *piece, size_t length)
+{
+  uint64_t first = 0, middle = 0, last = 0;
+  if (length >= 8) {
+    memcpy(&first, piece, 8);
+    memcpy(&middle, piece + (length - 8) / 2, 8);
+    memcpy(&last, piece + length - 8, 8);
+  } else {
+    for (size_t i = 0; i < length; i++) first = first << 8 | (unsigned char)piece[i];
+  }
+  uint64_t hash = (first ^ length) * UINT64_C(0x9e3779b97f4a7c15);
+  hash = (hash ^ hash >> 32 ^ middle) * UINT64_C(0xbf58476d1ce4e5b9);
+  hash = (hash ^ hash >> 32 ^ last) * UINT64_C(0x94d049bb133111eb);
+  return (size_t)(hash >> 40) & (CACHE_SLOTS - 1);
+}
+
+static mousse_status add_piece(void *user, const char *piece, size_t length)
+{
+  mo_encoder *encoder = user;
+  id_list *out = encoder->out;
+  if (length > CACHED_BYTES) {
+    if (length >= UINT32_MAX) return MOUSSE_OUT_OF_RANGE;
+    return merge_piece(encoder, piece, length) ? MOUSSE_OK : MOUSSE_NO_MEMORY;
+  }
+  cached_word *word = &encoder->cache[cache_slot(piece, length)];
+  if (word->length == length && memcmp(word->text, piece, length) == 0) {
+    if (!id_list_reserve(out, CACHED_IDS)) return MOUSSE_NO_MEMORY;
+    memcpy(out->ids + out->count, word->ids, sizeof word->ids);
+    out->count += word->count;
+    return MOUSSE_OK;
+  }
+  const size_t before = out->count;
+  if (!merge_piece(encoder, piece, length)) return MOUSSE_NO_MEMORY;
+  if (out->count - before > CACHED_IDS) return MOUSSE_OK;
+  word->length = (uint8_t)length;
+  word->count = (uint8_t)(out->count - before);
+  memcpy(word->text, piece, length);
+  memcpy(word->ids, out->ids + before, word->count * sizeof *word->ids);
+  return MOUSSE_OK;
+}
+
+static mousse_status encode_bytes(const char *text, size_t length, id_list *ids)
+{
+  if (!id_list_reserve(ids, length)) return MOUSSE_NO_MEMORY;
+  for (size_t i = 0; i < length; i++) ids->ids[ids->count + i] = (unsigned char)text[i];
+  ids->count += length;
+  return MOUSSE_OK;
+}
+
+mousse_status encoder_encode(mo_encoder *encoder, const char *text, size_t length, id_list *ids,
+                             mo_error *error)
+{
+  mousse_status status = MOUSSE_OK;
+  if (error != NULL) error->text[0] = '\0';
+  encoder->out = ids;
+  if (encoder->tokenizer->rule == NULL)
+    status = encode_bytes(text, length, ids);
+  else
+    status = split_text(encoder->tokenizer->rule, encoder->scratch, text, length, add_piece,
+                        encoder, error);
+  encoder->out = NULL;
+  if (status == MOUSSE_NO_MEMORY)
+    return mo_fail(error, status, "no memory to encode %zu bytes of text", length);
+  if (status == MOUSSE_OUT_OF_RANGE)
+    return mo_fail(error, status, "a word of the text is longer than 4 GB");
+  return status;
+}

@@ -1,0 +1,83 @@
+/* tokenizer.h - byte-level BPE: text to token ids and back.
+ *
+ * Text is cut into pieces (split.h); a piece starts as its bytes, and the pair of neighbours
+ * with the lowest merge rank (the leftmost of equals) becomes one token until no pair has one.
+ * Every byte is a token, so any byte string has ids and decodes to itself. Special tokens are
+ * never found in text: "<|endoftext|>" in a document is encoded as ordinary characters.
+ *
+ * Raw bytes is the same thing without merges: id = byte, vocabulary 256, and byte 0, which text
+ * does not contain, in the role of the end-of-text token.
+ */
+#ifndef MOUSSE_DATA_TOKENIZER_TOKENIZER_H
+#define MOUSSE_DATA_TOKENIZER_TOKENIZER_H
+
+#include "base/buffer.h"
+#include "base/table.h"
+#include "data/tokenizer/split.h"
+
+#define TOKENIZER_NONE        UINT32_MAX
+#define TOKENIZER_END_OF_TEXT "<|endoftext|>"
+
+typedef struct tokenizer_merge {
+  uint32_t left, right;
+} tokenizer_merge;
+
+typedef struct mo_tokenizer {
+  text_table tokens;       /* number = id; the bytes each id stands for */
+  text_table specials;     /* those of them that are never found in text */
+  tokenizer_merge *merges; /* by rank */
+  size_t merge_count, merge_capacity;
+  pair_table pairs; /* the same merges, to look up */
+  uint32_t byte_ids[256];
+  uint32_t end_of_text; /* TOKENIZER_NONE: it has no such token */
+  split_rule *rule;     /* NULL for raw bytes */
+  char *pattern;        /* the rule's expression; NULL for GPT-2's */
+  bool whole_words;     /* a piece that is a token needs no merging ("ignore_merges") */
+} mo_tokenizer;
+
+/* path: "bytes", a directory with tokenizer.json, or vocab.json + merges.txt, or OpenAI's
+ * encoder.json + vocab.bpe; or one of these files. */
+mousse_status tokenizer_open(mo_tokenizer *tokenizer, const char *path, mo_error *error);
+void tokenizer_close(mo_tokenizer *tokenizer); /* accepts a zeroed or closed one */
+
+/* tokenizer_build.c: made from parts, by the readers and the trainer. Call add_token for ids
+ * 0, 1, 2, ..., then add_merge by rank, then finish, which checks what must hold. */
+mousse_status tokenizer_add_token(mo_tokenizer *tokenizer, const char *bytes, size_t length,
+                                  bool special, mo_error *error);
+mousse_status tokenizer_add_merge(mo_tokenizer *tokenizer, const char *left, size_t left_length,
+                                  const char *right, size_t right_length, mo_error *error);
+/* name: what messages start with. pattern as in split_rule_open, copied. */
+mousse_status tokenizer_finish(mo_tokenizer *tokenizer, const char *name, const char *pattern,
+                               mo_error *error);
+mousse_status tokenizer_make_bytes(mo_tokenizer *tokenizer, mo_error *error);
+
+/* tokenizer_read.c: the files as text in memory; name is what messages call it. */
+mousse_status tokenizer_parse_json(mo_tokenizer *tokenizer, const char *name, const char *data,
+                                   size_t size, mo_error *error);
+mousse_status tokenizer_parse_pair(mo_tokenizer *tokenizer, const char *vocabulary_name,
+                                   const char *vocabulary, size_t vocabulary_size,
+                                   const char *merges_name, const char *merges,
+                                   size_t merges_size, mo_error *error);
+
+/* tokenizer_write.c: as tokenizer.json that Hugging Face's libraries load. */
+mousse_status tokenizer_save(const mo_tokenizer *tokenizer, const char *path, mo_error *error);
+
+/* encoder.c: one per thread over a shared tokenizer. */
+typedef struct mo_encoder mo_encoder;
+
+mousse_status encoder_open(mo_encoder **encoder, const mo_tokenizer *tokenizer,
+                           mo_error *error);
+void encoder_close(mo_encoder *encoder); /* accepts NULL */
+
+/* Appends the ids of text. */
+mousse_status encoder_encode(mo_encoder *encoder, const char *text, size_t length, id_list *ids,
+                             mo_error *error);
+
+/* The bytes of one id; NULL when there is no such id. */
+const char *tokenizer_bytes(const mo_tokenizer *tokenizer, uint32_t id, size_t *length);
+
+/* Where text may be cut in two that encode as the whole does; see split_cut. */
+size_t tokenizer_cut(const mo_tokenizer *tokenizer, const char *text, size_t length,
+                     size_t least);
+
+#endif

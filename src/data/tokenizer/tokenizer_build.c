@@ -1,0 +1,167 @@
+/* tokenizer_build.c - a tokenizer from its parts, with the checks that every source shares. */
+#include "data/tokenizer/tokenizer.h"
+
+#include "data/tokenizer/alphabet.h"
+
+#include <string.h>
+
+static mousse_status no_memory(mo_error *error)
+{
+  return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a tokenizer");
+}
+
+static bool add_special(mo_tokenizer *tokenizer, const char *bytes, size_t length)
+{
+  uint32_t number = 0;
+  bool added = false;
+  return text_table_add(&tokenizer->specials, bytes, length, &number, &added);
+}
+
+mousse_status tokenizer_add_token(mo_tokenizer *tokenizer, const char *bytes, size_t length,
+                                  bool special, mo_error *error)
+{
+  uint32_t id = 0;
+  bool added = false;
+  const uint32_t next = tokenizer->tokens.count;
+  if (length == 0)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "token %u is empty, expected text", next);
+  if (!text_table_add(&tokenizer->tokens, bytes, length, &id, &added)) return no_memory(error);
+  if (!added)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "tokens %u and %u are both '%.*s'", id, next,
+                   length < 80 ? (int)length : 80, bytes);
+  if (special && !add_special(tokenizer, bytes, length)) return no_memory(error);
+  return MOUSSE_OK;
+}
+
+static mousse_status find_token(const mo_tokenizer *tokenizer, const char *bytes, size_t length,
+                                uint32_t *id, mo_error *error)
+{
+  if (text_table_find(&tokenizer->tokens, bytes, length, id)) return MOUSSE_OK;
+  char spelled[161];
+  const size_t shown = length < 80 ? length : 80;
+  return mo_fail(error, MOUSSE_BAD_FORMAT,
+                 "merge %zu needs the token '%.*s', which is not in the vocabulary",
+                 tokenizer->merge_count, (int)alphabet_spell(bytes, shown, spelled), spelled);
+}
+
+mousse_status tokenizer_add_merge(mo_tokenizer *tokenizer, const char *left, size_t left_length,
+                                  const char *right, size_t right_length, mo_error *error)
+{
+  char small[256];
+  uint32_t left_id = 0, right_id = 0, result = 0;
+  const size_t length = left_length + right_length;
+  char *joined = length <= sizeof small ? small : mo_allocate(NULL, length);
+  if (joined == NULL) return no_memory(error);
+  memcpy(joined, left, left_length);
+  memcpy(joined + left_length, right, right_length);
+  mousse_status status = find_token(tokenizer, left, left_length, &left_id, error);
+  if (status == MOUSSE_OK)
+    status = find_token(tokenizer, right, right_length, &right_id, error);
+  if (status == MOUSSE_OK) status = find_token(tokenizer, joined, length, &result, error);
+  if (joined != small) mo_release(NULL, joined, length);
+  MO_TRY(status);
+
+  const size_t rank = tokenizer->merge_count;
+  if (pair_table_find(&tokenizer->pairs, left_id, right_id) != NULL)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "merge %zu (ids %u and %u) is there twice", rank,
+                   left_id, right_id);
+  const pair_slot pair = {left_id, right_id, (uint32_t)rank, result};
+  if (!mo_grow(NULL, &tokenizer->merges, &tokenizer->merge_capacity, rank + 1,
+               sizeof *tokenizer->merges) ||
+      !pair_table_add(&tokenizer->pairs, pair))
+    return no_memory(error);
+  tokenizer->merges[rank] = (tokenizer_merge){left_id, right_id};
+  tokenizer->merge_count++;
+  return MOUSSE_OK;
+}
+
+/* Without a token for every byte there would be text that has no ids. */
+static mousse_status find_bytes(mo_tokenizer *tokenizer, const char *name, mo_error *error)
+{
+  for (unsigned byte = 0; byte < 256; byte++) {
+    const char text = (char)byte;
+    if (!text_table_find(&tokenizer->tokens, &text, 1, &tokenizer->byte_ids[byte]))
+      return mo_fail(error, MOUSSE_BAD_FORMAT,
+                     "%s: the vocabulary has no token for byte 0x%02x; only byte-level BPE, "
+                     "with all 256 bytes, is supported",
+                     name, byte);
+  }
+  return MOUSSE_OK;
+}
+
+static bool is_raw_bytes(const mo_tokenizer *tokenizer)
+{
+  if (tokenizer->tokens.count != 256 || tokenizer->merge_count != 0) return false;
+  for (uint32_t byte = 0; byte < 256; byte++)
+    if (tokenizer->byte_ids[byte] != byte) return false;
+  return true;
+}
+
+/* vocab.json does not say which of its tokens are special. */
+static bool find_end_of_text(mo_tokenizer *tokenizer)
+{
+  static const char *const names[] = {TOKENIZER_END_OF_TEXT, "<|end_of_text|>", "</s>"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    uint32_t id = 0;
+    if (!text_table_find(&tokenizer->tokens, names[i], strlen(names[i]), &id)) continue;
+    tokenizer->end_of_text = id;
+    return add_special(tokenizer, names[i], strlen(names[i]));
+  }
+  tokenizer->end_of_text = TOKENIZER_NONE;
+  return true;
+}
+
+mousse_status tokenizer_finish(mo_tokenizer *tokenizer, const char *name, const char *pattern,
+                               mo_error *error)
+{
+  MO_TRY(find_bytes(tokenizer, name, error));
+  if (is_raw_bytes(tokenizer)) {
+    tokenizer->end_of_text = 0;
+    return MOUSSE_OK;
+  }
+  if (!find_end_of_text(tokenizer)) return no_memory(error);
+  if (pattern != NULL) {
+    tokenizer->pattern = mo_allocate(NULL, strlen(pattern) + 1);
+    if (tokenizer->pattern == NULL) return no_memory(error);
+    memcpy(tokenizer->pattern, pattern, strlen(pattern) + 1);
+  }
+  return split_rule_open(&tokenizer->rule, pattern, error);
+}
+
+mousse_status tokenizer_make_bytes(mo_tokenizer *tokenizer, mo_error *error)
+{
+  *tokenizer = (struct mo_tokenizer){0};
+  for (unsigned byte = 0; byte < 256; byte++) {
+    const char text = (char)byte;
+    const mousse_status status = tokenizer_add_token(tokenizer, &text, 1, false, error);
+    if (status == MOUSSE_OK) continue;
+    tokenizer_close(tokenizer);
+    return status;
+  }
+  return tokenizer_finish(tokenizer, "bytes", NULL, error);
+}
+
+void tokenizer_close(mo_tokenizer *tokenizer)
+{
+  text_table_close(&tokenizer->tokens);
+  text_table_close(&tokenizer->specials);
+  mo_release(NULL, tokenizer->merges, tokenizer->merge_capacity * sizeof *tokenizer->merges);
+  pair_table_close(&tokenizer->pairs);
+  split_rule_close(tokenizer->rule);
+  if (tokenizer->pattern != NULL)
+    mo_release(NULL, tokenizer->pattern, strlen(tokenizer->pattern) + 1);
+  *tokenizer = (struct mo_tokenizer){0};
+}
+
+const char *tokenizer_bytes(const mo_tokenizer *tokenizer, uint32_t id, size_t *length)
+{
+  if (id >= tokenizer->tokens.count) return NULL;
+  return text_table_get(&tokenizer->tokens, id, length);
+}
+
+size_t tokenizer_cut(const mo_tokenizer *tokenizer, const char *text, size_t length,
+                     size_t least)
+{
+  if (tokenizer->rule == NULL) return least < length ? least : 0;
+  return split_cut(tokenizer->rule, text, length, least);
+}

@@ -1,0 +1,109 @@
+/* stream.c - bytes between a caller's callback and all ranks. */
+#include "optim/state_stream.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CHUNK = MO_EXCHANGE_FLOATS * sizeof(float) };
+
+void mo_stream_start(mo_stream *s, mousse_optimizer *opt, mousse_write_fn write,
+                     mousse_read_fn read, void *user)
+{
+  *s = (mo_stream){.opt = opt, .write = write, .read = read, .user = user};
+  XXH3_64bits_reset(&s->hash);
+}
+
+void mo_stream_fail(mo_stream *s, mousse_status status, const char *format, ...)
+{
+  if (s->status != MOUSSE_OK) return;
+  char text[sizeof s->opt->error.text];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  s->status = mo_fail(&s->opt->error, status, "%s", text);
+}
+
+static bool is_first(const mo_stream *s)
+{
+  return s->opt->comm.rank == 0;
+}
+
+/* The exchange buffer from root to every rank. Bits are copied, never added, so any data may
+ * pass as floats. */
+static void spread(mo_stream *s, size_t bytes, int root)
+{
+  const mousse_comm *comm = &s->opt->comm;
+  const size_t floats = (bytes + sizeof(float) - 1) / sizeof(float);
+  if (s->opt->phase == MO_BROKEN) return;
+  if (comm->broadcast(comm->context, s->opt->exchange, floats, root) == 0) return;
+  s->opt->phase = MO_BROKEN;
+  s->status = MOUSSE_OK; /* this failure is the one that matters */
+  mo_stream_fail(s, MOUSSE_COMM, "could not exchange saved state with the other ranks");
+}
+
+void mo_stream_agree(mo_stream *s)
+{
+  if (s->opt->comm.size == 1) return;
+  int32_t code = s->status;
+  memcpy(s->opt->exchange, &code, sizeof code);
+  spread(s, sizeof code, 0);
+  memcpy(&code, s->opt->exchange, sizeof code);
+  if (code != MOUSSE_OK)
+    mo_stream_fail(s, (mousse_status)code, "rank 0 could not save or restore the state");
+}
+
+void mo_stream_put(mo_stream *s, const void *data, size_t bytes)
+{
+  if (s->status != MOUSSE_OK || !is_first(s) || bytes == 0) return;
+  XXH3_64bits_update(&s->hash, data, bytes);
+  if (s->write(s->user, data, bytes) != 0)
+    mo_stream_fail(s, MOUSSE_IO, "the callback could not write the optimizer's state");
+}
+
+void mo_stream_put_from(mo_stream *s, int owner, const void *data, size_t bytes)
+{
+  if (s->opt->comm.size == 1) {
+    mo_stream_put(s, data, bytes);
+    return;
+  }
+  for (size_t done = 0; done < bytes; done += CHUNK) {
+    const size_t chunk = bytes - done < CHUNK ? bytes - done : CHUNK;
+    if (s->opt->comm.rank == owner) memcpy(s->opt->exchange, (const char *)data + done, chunk);
+    spread(s, chunk, owner);
+    mo_stream_put(s, s->opt->exchange, chunk);
+  }
+}
+
+static void read_first(mo_stream *s, void *data, size_t bytes)
+{
+  if (s->status == MOUSSE_OK && s->read(s->user, data, bytes) != 0)
+    mo_stream_fail(s, MOUSSE_IO,
+                   "the callback could not read the optimizer's state; is it cut short?");
+}
+
+void mo_stream_get(mo_stream *s, void *data, size_t bytes)
+{
+  const bool alone = s->opt->comm.size == 1;
+  for (size_t done = 0; s->status == MOUSSE_OK && done < bytes; done += CHUNK) {
+    const size_t chunk = bytes - done < CHUNK ? bytes - done : CHUNK;
+    char *place = alone ? (char *)data + done : (char *)s->opt->exchange;
+    if (is_first(s)) read_first(s, place, chunk);
+    if (!alone) {
+      /* The verdict travels first, through the same buffer. */
+      char kept[sizeof(int32_t)];
+      memcpy(kept, place, sizeof kept);
+      mo_stream_agree(s);
+      memcpy(place, kept, sizeof kept);
+      if (s->status == MOUSSE_OK) spread(s, chunk, 0);
+      if (s->status == MOUSSE_OK && data != NULL) memcpy((char *)data + done, place, chunk);
+    }
+    if (s->status == MOUSSE_OK) XXH3_64bits_update(&s->hash, place, chunk);
+  }
+}
+
+uint64_t mo_stream_checksum(const mo_stream *s)
+{
+  return XXH3_64bits_digest(&s->hash);
+}

@@ -1,0 +1,134 @@
+/* figures_ablation.c - Mousse with one switch turned, against the paper's defaults. */
+#include "paper/evidence.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const study_cell *baseline(const study_evidence *e)
+{
+  return protocol_find(e->protocol, STUDY_COSINE, e->protocol->scale->ablation_size, "mousse");
+}
+
+static void add_row(const study_evidence *e, const study_cell *c, const char *name,
+                    json_t *figure, json_t *table)
+{
+  char text[64];
+  bool at_edge = false;
+  const study_spread base = cell_loss(e, baseline(e)), loss = cell_loss(e, c);
+  json_t *row = results_row(table);
+  results_text(row, name);
+  results_number(row, cell_best_rate(c, &at_edge));
+  spread_text(loss, text);
+  results_text(row, text);
+  results_number(row, loss.mean - base.mean);
+  results_text(row, c == baseline(e) ? "" : spread_verdict(loss, base));
+  results_number(row, cell_step_seconds(e, c).mean);
+  cell_name_runs(e, c, figure);
+}
+
+typedef struct comparison {
+  json_t *series, *categories, *table, *curves;
+  char finding[1024];
+  size_t used, count;
+} comparison;
+
+static void compare(const study_evidence *e, const study_cell *c, const char *name,
+                    comparison *to, json_t *figure)
+{
+  const study_spread base = cell_loss(e, baseline(e)), loss = cell_loss(e, c);
+  results_category(to->categories, name);
+  results_point(to->series, (double)to->count++, loss.mean, loss.deviation);
+  cell_draw_curve(e, c, to->curves, name);
+  add_row(e, c, name, figure, to->table);
+  if (c == baseline(e) || to->used >= sizeof to->finding) return;
+  to->used +=
+      (size_t)snprintf(to->finding + to->used, sizeof to->finding - to->used, "%s: %+.4f, %s. ",
+                       name, loss.mean - base.mean, spread_verdict(loss, base));
+}
+
+/* The baseline and every variant of a figure: bars, curves, a table. */
+static void draw_ablation(const study_evidence *e, figure_id id, const char *base_name,
+                          json_t *figure)
+{
+  static const char *const columns[] = {
+      "setting", "best lr", "final loss", "to the default", "in words", "s per step", NULL};
+  comparison to = {.table = results_table(
+                       figure,
+                       "Each at the best of the same learning rates; mean and deviation (runs)",
+                       columns),
+                   .categories = results_categories("setting")};
+  const study_cell *base = baseline(e);
+  json_t *bars = results_chart(figure, "Final validation loss", to.categories,
+                               results_axis("final validation loss", "linear"));
+  to.series = results_series(bars, "mousse", "bars");
+  to.curves = results_chart(figure, "Over the run", results_axis("step", "linear"),
+                            results_axis("validation loss", "linear"));
+  compare(e, base, base_name, &to, figure);
+  for (size_t i = 0; i < e->protocol->count; i++) {
+    const study_cell *c = &e->protocol->cells[i];
+    if (c != base && (c->figures & (1u << id)) != 0) compare(e, c, c->label, &to, figure);
+  }
+  results_finding(figure, "Change of the final loss against '%s'. %s", base_name, to.finding);
+}
+
+/* The mean over the hidden matrices of the size of the update, over the steps. */
+static void draw_update_size(const study_evidence *e, const study_cell *c, const char *name,
+                             json_t *chart)
+{
+  json_t *series = results_series(chart, name, "line");
+  if (c->best == c->rate_count) return;
+  const run_record *r = &e->records[c->seeds[0]];
+  double sum = 0;
+  size_t count = 0;
+  for (size_t i = 0; i < r->telemetry_count; i++) {
+    const record_telemetry *t = &r->telemetry[i];
+    if (strcmp(t->quantity, "update_rms") == 0 && strstr(t->matrix, ".h.") != NULL) {
+      sum += t->value;
+      count++;
+    }
+    const bool last = i + 1 == r->telemetry_count || r->telemetry[i + 1].step != t->step;
+    if (!last || count == 0) continue;
+    results_point(series, (double)t->step, sum / (double)count, NAN);
+    sum = 0;
+    count = 0;
+  }
+}
+
+void figure_grafting(const study_evidence *e, json_t *figure)
+{
+  draw_ablation(e, FIGURE_grafting, "graft (default)", figure);
+  json_t *chart =
+      results_chart(figure, "Root mean square of the update, before the learning rate",
+                    results_axis("step", "linear"), results_axis("update RMS", "log"));
+  draw_update_size(e, baseline(e), "graft (default)", chart);
+  draw_update_size(
+      e,
+      protocol_find(e->protocol, STUDY_COSINE, e->protocol->scale->ablation_size, "no graft"),
+      "no graft", chart);
+}
+
+void figure_trace_norm(const study_evidence *e, json_t *figure)
+{
+  draw_ablation(e, FIGURE_trace_norm, "trace norm (default)", figure);
+}
+
+void figure_tempering(const study_evidence *e, json_t *figure)
+{
+  draw_ablation(e, FIGURE_tempering, "alpha 0.125, eps 1e-5 (default)", figure);
+}
+
+void figure_sides(const study_evidence *e, json_t *figure)
+{
+  draw_ablation(e, FIGURE_sides, "both (default)", figure);
+}
+
+void figure_refresh(const study_evidence *e, json_t *figure)
+{
+  draw_ablation(e, FIGURE_refresh, "T = 10 (default)", figure);
+}
+
+void figure_beyond(const study_evidence *e, json_t *figure)
+{
+  draw_ablation(e, FIGURE_beyond, "the paper's Mousse", figure);
+}

@@ -1,0 +1,241 @@
+/* figures_cost.c - Mousse against Muon in steps, seconds and bytes. */
+#include "paper/evidence.h"
+#include "train/estimate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *size_name(const study_evidence *e, int size)
+{
+  return e->protocol->scale->sizes[size].name;
+}
+
+static const study_cell *cosine(const study_evidence *e, int size, const char *label)
+{
+  return protocol_find(e->protocol, STUDY_COSINE, size, label);
+}
+
+/* Per cent of Muon's steps that Mousse needs less to reach Muon's final loss; NaN: it never
+ * does. */
+static double saved_steps(const study_evidence *e, const study_cell *muon,
+                          const study_cell *mousse)
+{
+  const double steps = cell_steps_to(e, mousse, cell_loss(e, muon).mean);
+  return 100 * (1 - steps / (double)muon->run.num_iterations);
+}
+
+static double saved_seconds(const study_evidence *e, const study_cell *muon,
+                            const study_cell *mousse)
+{
+  const double steps = cell_steps_to(e, mousse, cell_loss(e, muon).mean);
+  return 100 * (1 - steps * cell_step_seconds(e, mousse).mean / cell_total_seconds(e, muon));
+}
+
+static void add_saved_row(const study_evidence *e, int size, const char *label, json_t *figure,
+                          json_t *table)
+{
+  const study_cell *muon = cosine(e, size, "muon"), *mousse = cosine(e, size, label);
+  char text[64];
+  json_t *row = results_row(table);
+  results_text(row, size_name(e, size));
+  results_text(row, label);
+  spread_text(cell_loss(e, muon), text);
+  results_text(row, text);
+  spread_text(cell_loss(e, mousse), text);
+  results_text(row, text);
+  results_text(row, spread_verdict(cell_loss(e, mousse), cell_loss(e, muon)));
+  results_number(row, cell_steps_to(e, mousse, cell_loss(e, muon).mean));
+  results_number(row, saved_steps(e, muon, mousse));
+  results_number(row, saved_seconds(e, muon, mousse));
+  cell_name_runs(e, muon, figure);
+  cell_name_runs(e, mousse, figure);
+}
+
+/* Does Mousse with a schedule of fewer steps end where Muon ends? */
+static void compare_shorter(const study_evidence *e, json_t *figure)
+{
+  static const char *const columns[] = {"run", "steps", "final loss", NULL};
+  static const char *const labels[] = {"muon", "mousse", "mousse, 12% fewer steps"};
+  const int size = e->protocol->scale->ablation_size;
+  json_t *table = results_table(figure, "A schedule of its own with 12% fewer steps", columns);
+  for (size_t i = 0; i < 3; i++) {
+    const study_cell *c = cosine(e, size, labels[i]);
+    char text[64];
+    json_t *row = results_row(table);
+    spread_text(cell_loss(e, c), text);
+    results_text(row, labels[i]);
+    results_number(row, (double)c->run.num_iterations);
+    results_text(row, text);
+    cell_name_runs(e, c, figure);
+  }
+}
+
+/* "mousse: at 2 of 4 sizes, at the largest 4.1% of the steps." */
+static size_t saved_text(const study_evidence *e, const char *label, char *text,
+                         size_t capacity)
+{
+  const int largest = STUDY_SIZES - 1;
+  const double saved = saved_steps(e, cosine(e, largest, "muon"), cosine(e, largest, label));
+  size_t ahead = 0;
+  int length = 0;
+  for (int size = 0; size < STUDY_SIZES; size++)
+    ahead += saved_steps(e, cosine(e, size, "muon"), cosine(e, size, label)) > 0;
+  if (isfinite(saved))
+    length = snprintf(text, capacity, "%s: at %zu of %d sizes, at %s %.1f%% of the steps. ",
+                      label, ahead, STUDY_SIZES, size_name(e, largest), saved);
+  else
+    length = snprintf(text, capacity, "%s: at %zu of %d sizes, and not at %s. ", label, ahead,
+                      STUDY_SIZES, size_name(e, largest));
+  return length > 0 ? (size_t)length : 0;
+}
+
+void figure_steps_saved(const study_evidence *e, json_t *figure)
+{
+  static const char *const columns[] = {
+      "size",           "optimizer",        "Muon's final loss",
+      "its final loss", "than Muon's",      "its steps to Muon's final loss",
+      "steps saved, %", "seconds saved, %", NULL};
+  static const char *const labels[] = {"mousse", "mousse, nesterov"};
+  char text[512];
+  json_t *table = results_table(figure, "At the best learning rate of each", columns);
+  for (int size = 0; size < STUDY_SIZES; size++) {
+    json_t *chart = results_chart(figure, size_name(e, size), results_axis("step", "linear"),
+                                  results_axis("validation loss", "linear"));
+    cell_draw_curve(e, cosine(e, size, "muon"), chart, "muon");
+    for (size_t i = 0; i < 2; i++) {
+      cell_draw_curve(e, cosine(e, size, labels[i]), chart, labels[i]);
+      add_saved_row(e, size, labels[i], figure, table);
+    }
+  }
+  compare_shorter(e, figure);
+  const size_t used = saved_text(e, labels[0], text, sizeof text / 2);
+  saved_text(e, labels[1], text + used, sizeof text - used);
+  results_finding(figure, "Muon's final loss is reached before the end: %s", text);
+}
+
+void figure_pareto(const study_evidence *e, json_t *figure)
+{
+  static const char *const names[] = {"adamw", "muon", "soap", "mousse"};
+  static const char *const columns[] = {"size",    "optimizer", "final loss",
+                                        "seconds", "to Muon's", NULL};
+  json_t *chart = results_chart(figure, "Loss against the time of the whole run",
+                                results_axis("seconds", "log"),
+                                results_axis("final validation loss", "linear"));
+  json_t *table = results_table(figure, "Seconds are steps times the median step", columns);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    json_t *series = results_series(chart, names[i], "line");
+    for (int size = 0; size < STUDY_SIZES; size++) {
+      const study_cell *c = cosine(e, size, names[i]);
+      const study_spread loss = cell_loss(e, c);
+      const double seconds = cell_total_seconds(e, c);
+      json_t *row = results_row(table);
+      results_point(series, seconds, loss.mean, loss.deviation);
+      results_text(row, size_name(e, size));
+      results_text(row, names[i]);
+      results_number(row, loss.mean);
+      results_number(row, seconds);
+      results_number(row, seconds / cell_total_seconds(e, cosine(e, size, "muon")));
+      cell_name_runs(e, c, figure);
+    }
+  }
+  const int largest = STUDY_SIZES - 1;
+  results_finding(figure, "At %s a run with Mousse takes %.2f times as long as one with Muon.",
+                  size_name(e, largest),
+                  cell_total_seconds(e, cosine(e, largest, "mousse")) /
+                      cell_total_seconds(e, cosine(e, largest, "muon")));
+}
+
+/* One line of the table of planned memory. */
+typedef struct memory_form {
+  const char *label, *optimizer, *sides;
+} memory_form;
+
+static const memory_form forms[] = {{"muon", "muon", ""},
+                                    {"mousse, both sides", "mousse", "both"},
+                                    {"mousse, smaller side", "mousse", "small"},
+                                    {"soap", "soap", ""},
+                                    {"adamw", "adamw", ""}};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+/* Bytes that training a preset takes, as planned: nothing is run. NaN: no memory to plan. */
+static double planned_bytes(const char *preset, const memory_form *form)
+{
+  static const run_notices nowhere = {NULL, NULL};
+  train_run run;
+  train_estimate estimate;
+  gpt_config config;
+  double bytes = NAN;
+  if (run_defaults(&run, NULL) != MOUSSE_OK ||
+      run_set(&run, "preset", preset, &nowhere, NULL) != MOUSSE_OK ||
+      run_set(&run, "optimizer", form->optimizer, &nowhere, NULL) != MOUSSE_OK ||
+      run_set(&run, "device_batch_size", "4", &nowhere, NULL) != MOUSSE_OK)
+    return NAN;
+  if (form->sides[0] != '\0' &&
+      run_set(&run, "opt.sides", form->sides, &nowhere, NULL) != MOUSSE_OK)
+    return NAN;
+  if (run_model(&run, NULL, 0, &config, NULL) == MOUSSE_OK &&
+      estimate_open(&estimate, &run, &config, &nowhere, NULL) == MOUSSE_OK) {
+    bytes = (double)(estimate.model_bytes + estimate.optimizer_bytes);
+    estimate_close(&estimate);
+  }
+  return bytes;
+}
+
+static void add_measured_memory(const study_evidence *e, json_t *figure)
+{
+  static const char *const names[] = {"adamw", "muon", "soap", "mousse"};
+  static const char *const columns[] = {"size", "optimizer", "peak, MB", "to Muon's", NULL};
+  const int largest = STUDY_SIZES - 1;
+  json_t *table = results_table(figure, "Peak memory of this study's largest runs", columns);
+  const study_cell *muon = cosine(e, largest, "muon");
+  const double reference = e->records[muon->grid[0]].peak_bytes;
+  for (size_t i = 0; i < 4; i++) {
+    const study_cell *c = cosine(e, largest, names[i]);
+    const double peak = e->records[c->grid[0]].peak_bytes;
+    json_t *row = results_row(table);
+    results_text(row, size_name(e, largest));
+    results_text(row, names[i]);
+    results_number(row, peak / 1e6);
+    results_number(row, peak / reference);
+    results_run(figure, e->runs->runs[c->grid[0]].name);
+  }
+}
+
+void figure_memory(const study_evidence *e, json_t *figure)
+{
+  static const char *const presets[] = {"162M", "834M"};
+  static const char *const columns[] = {"model",     "optimizer", "GB",
+                                        "to Muon's", "to SOAP's", NULL};
+  double small = NAN, both = NAN;
+  json_t *table = results_table(figure,
+                                "Planned for the paper's models, 4 sequences of 1,024 tokens "
+                                "at a time: weights, gradients, activations, optimizer",
+                                columns);
+  for (size_t p = 0; p < 2; p++) {
+    json_t *axis = results_categories("optimizer");
+    for (size_t i = 0; i < FORMS; i++) results_category(axis, forms[i].label);
+    json_t *chart = results_chart(figure, presets[p], axis,
+                                  results_axis("memory relative to Muon's", "linear"));
+    json_t *series = results_series(chart, presets[p], "bars");
+    const double muon = planned_bytes(presets[p], &forms[0]);
+    const double soap = planned_bytes(presets[p], &forms[3]);
+    for (size_t i = 0; i < FORMS; i++) {
+      const double bytes = planned_bytes(presets[p], &forms[i]);
+      json_t *row = results_row(table);
+      results_point(series, (double)i, bytes / muon, NAN);
+      results_text(row, presets[p]);
+      results_text(row, forms[i].label);
+      results_number(row, bytes / 1e9);
+      results_number(row, bytes / muon);
+      results_number(row, bytes / soap);
+      if (i == 1) both = bytes / muon;
+      if (i == 2) small = bytes / muon;
+    }
+  }
+  add_measured_memory(e, figure);
+  results_finding(figure,
+                  "Of the 834M model Mousse needs %.2f times Muon's memory with both sides, "
+                  "%.2f times with the smaller side only.",
+                  both, small);
+}

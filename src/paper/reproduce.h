@@ -1,0 +1,32 @@
+/* reproduce.h - the paper's experiments at a size that the machine can take.
+ *
+ *     DIR/data/          tokens, when a text was given
+ *     DIR/runs/NAME/     every run (runs.h)
+ *     DIR/results.json   the figures (results.h)
+ *     DIR/report.html
+ */
+#ifndef MOUSSE_PAPER_REPRODUCE_H
+#define MOUSSE_PAPER_REPRODUCE_H
+
+#include "paper/protocol.h"
+#include "report/results.h"
+
+typedef struct reproduction {
+  const study_scale *scale;
+  unsigned figures; /* bits of figure_id */
+  const char *directory;
+  const char *data_dir; /* token shards; NULL: DIR/data, made from text */
+  const char *text;     /* a text file; NULL: sentences made up here (made_text.h) */
+  const char *command;  /* to be named in the report */
+  study_execution execution;
+} reproduction;
+
+/* The runs that would be made, in their first stage: for a look before. */
+mousse_status reproduce_plan(const reproduction *what, study_runs *runs, mo_error *error);
+
+/* Makes the runs and the document. stopped: a signal asked to stop, results is NULL then and
+ * the same call continues. results: owned by the caller. */
+mousse_status reproduce(const reproduction *what, json_t **results, int *stopped,
+                        mo_error *error);
+
+#endif

@@ -1,0 +1,332 @@
+/* report_svg.c - every chart as a picture for papers, drawn by gnuplot.
+ *
+ * gnuplot gets a script with the data in it on its standard input, a nameless file, and gives
+ * the picture on its standard output; a picture is written when all of it is there.
+ */
+#include "base/buffer.h"
+#include "base/file.h"
+#include "report/chart_style.h"
+#include "report/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* From how many points on a log axis is not labelled at each, spreads are bands, and points
+ * have no marks. */
+enum { MOST_LABELS = 12, FEW_BARS = 20, FEW_POINTS = 40 };
+
+/* Text in gnuplot's single quotes, where only the quote itself means something. */
+static void print_quoted(FILE *script, const char *text)
+{
+  fputc('\'', script);
+  for (; *text != '\0'; text++) {
+    if (*text == '\'') fputc('\'', script);
+    fputc((unsigned char)*text < ' ' ? ' ' : *text, script);
+  }
+  fputc('\'', script);
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+  const char *text = json_string_value(json_object_get(object, key));
+  return text != NULL ? text : "";
+}
+
+static void print_number(FILE *script, const json_t *value)
+{
+  if (json_is_number(value))
+    fprintf(script, "%.9g ", json_number_value(value));
+  else
+    fputs("NaN ", script);
+}
+
+static bool has_spread(const json_t *series)
+{
+  const json_t *points = json_object_get(series, "points");
+  for (size_t i = 0; i < json_array_size(points); i++)
+    if (json_array_size(json_array_get(points, i)) == 3) return true;
+  return false;
+}
+
+static void print_data(FILE *script, const json_t *series, size_t number)
+{
+  const json_t *points = json_object_get(series, "points");
+  fprintf(script, "$data%zu << END\n", number);
+  for (size_t i = 0; i < json_array_size(points); i++) {
+    const json_t *point = json_array_get(points, i);
+    print_number(script, json_array_get(point, 0));
+    print_number(script, json_array_get(point, 1));
+    if (json_array_size(point) == 3)
+      print_number(script, json_array_get(point, 2));
+    else
+      fputs("0", script);
+    fputc('\n', script);
+  }
+  fputs("END\n", script);
+}
+
+static bool is_log(const json_t *chart, const char *axis)
+{
+  return strcmp(text_of(json_object_get(chart, axis), "scale"), "log") == 0;
+}
+
+static void print_axis(FILE *script, const json_t *chart, const char *name)
+{
+  const json_t *axis = json_object_get(chart, name);
+  const json_t *categories = json_object_get(axis, "categories");
+  fprintf(script, "set %slabel ", name);
+  print_quoted(script, text_of(axis, "label"));
+  fputc('\n', script);
+  if (is_log(chart, name)) fprintf(script, "set logscale %s\n", name);
+  for (size_t i = 0; i < json_array_size(categories); i++) {
+    fprintf(script, "set xtics %s(", i == 0 ? "" : "add ");
+    print_quoted(script, json_string_value(json_array_get(categories, i)));
+    fprintf(script, " %zu)\n", i);
+  }
+}
+
+/* gnuplot would widen a log axis to whole powers of ten, and label only these. */
+static void print_log_range(FILE *script, const json_t *list)
+{
+  double low = INFINITY, high = 0;
+  for (size_t s = 0; s < json_array_size(list); s++) {
+    const json_t *points = json_object_get(json_array_get(list, s), "points");
+    for (size_t i = 0; i < json_array_size(points); i++) {
+      const double x = json_number_value(json_array_get(json_array_get(points, i), 0));
+      if (!(x > 0)) continue;
+      low = fmin(low, x);
+      high = fmax(high, x);
+      if (json_array_size(points) <= MOST_LABELS)
+        fprintf(script, "set xtics add ('%g' %.9g)\n", x, x);
+    }
+  }
+  if (high > 0) fprintf(script, "set xrange [%.9g:%.9g]\n", low / 1.15, high * 1.15);
+}
+
+/* Error bars as arrows with flat heads: gnuplot's own have a white blot for the point. */
+static void print_errors(FILE *script, size_t number, double shift, const char *color)
+{
+  fprintf(script,
+          "$data%zu using ($1+%.4f):($2-$3):(0):(2*$3) with vectors heads size screen 0.004,90 "
+          "lc rgb '%s' notitle, ",
+          number, shift, color);
+}
+
+/* The bars of a chart's only series have the colours of their categories. */
+static void print_single_bars(FILE *script, const json_t *results, const json_t *chart)
+{
+  const json_t *series = json_array_get(json_object_get(chart, "series"), 0);
+  const json_t *points = json_object_get(series, "points");
+  for (size_t i = 0; i < json_array_size(points); i++) {
+    const double x = json_number_value(json_array_get(json_array_get(points, i), 0));
+    fprintf(script,
+            "$data0 every ::%zu::%zu using 1:2:(0.6) with boxes fs solid lc rgb '%s' "
+            "notitle, ",
+            i, i, chart_bar_color(results, chart, x >= 0 && x < 1e6 ? (size_t)x : 0));
+  }
+  if (has_spread(series)) print_errors(script, 0, 0, "#333333");
+  fputs("NaN title ", script);
+}
+
+/* Bars of several series stand beside each other around their place. */
+static void print_bars(FILE *script, const json_t *results, const json_t *chart, size_t number)
+{
+  const json_t *list = json_object_get(chart, "series");
+  const size_t count = json_array_size(list);
+  const double width = 0.8 / (double)count;
+  const double shift = ((double)number - ((double)count - 1) / 2) * width;
+  const char *color = chart_style_of(results, chart, number).color;
+  const char *name = text_of(json_array_get(list, number), "name");
+  if (count == 1) {
+    print_single_bars(script, results, chart);
+    print_quoted(script, "");
+    return;
+  }
+  fprintf(script, "$data%zu using ($1+%.4f):2:(%.4f) with boxes fs solid lc rgb '%s' title ",
+          number, shift, 0.9 * width, color);
+  print_quoted(script, name);
+  if (!has_spread(json_array_get(list, number))) return;
+  fputs(", ", script);
+  print_errors(script, number, shift, "#333333");
+  fputs("NaN notitle", script);
+}
+
+static void print_curve(FILE *script, const json_t *series, size_t number, chart_style look)
+{
+  const size_t count = json_array_size(json_object_get(series, "points"));
+  const bool points = strcmp(text_of(series, "style"), "points") == 0;
+  const char *with = points ? "points" : count > FEW_POINTS ? "lines" : "linespoints";
+  if (has_spread(series) && count > FEW_BARS)
+    fprintf(script,
+            "$data%zu using 1:($2-$3):($2+$3) with filledcurves lc rgb '%s' fs transparent "
+            "solid 0.15 notitle, ",
+            number, look.color);
+  else if (has_spread(series))
+    print_errors(script, number, 0, look.color);
+  fprintf(script, "$data%zu using 1:2 with %s pt 7 ps 0.5 lw 2 dt %d lc rgb '%s' title ",
+          number, with, look.dash + 1, look.color);
+  print_quoted(script, text_of(series, "name"));
+}
+
+static void print_script(FILE *script, const json_t *results, const json_t *chart)
+{
+  const json_t *list = json_object_get(chart, "series");
+  const size_t count = json_array_size(list);
+  const bool bars = json_object_get(json_object_get(chart, "x"), "categories") != NULL;
+  fputs("set terminal svg noenhanced size 720,440 font 'sans,13' background '#ffffff'\n"
+        "set encoding utf8\nset grid lc rgb '#d8d8d8'\nset border 3 lc rgb '#555555'\n"
+        "set tics nomirror\nset autoscale xfix\n"
+        "set title ",
+        script);
+  print_quoted(script, text_of(chart, "title"));
+  fputs("\nset key tmargin center horizontal noenhanced\n", script);
+  print_axis(script, chart, "x");
+  print_axis(script, chart, "y");
+  if (bars)
+    fprintf(script, "set yrange [0:*]\nset xrange [-0.6:%zu-0.4]\n",
+            json_array_size(json_object_get(json_object_get(chart, "x"), "categories")));
+  else if (is_log(chart, "x"))
+    print_log_range(script, list);
+  for (size_t i = 0; i < count; i++) print_data(script, json_array_get(list, i), i);
+  fputs("plot ", script);
+  for (size_t i = 0; i < count; i++) {
+    if (bars)
+      print_bars(script, results, chart, i);
+    else
+      print_curve(script, json_array_get(list, i), i, chart_style_of(results, chart, i));
+    fputs(i + 1 < count ? ", " : "\n", script);
+  }
+}
+
+/* A chart without a single finite point cannot be drawn. */
+static bool is_empty(const json_t *chart)
+{
+  const json_t *list = json_object_get(chart, "series");
+  for (size_t s = 0; s < json_array_size(list); s++) {
+    const json_t *points = json_object_get(json_array_get(list, s), "points");
+    for (size_t i = 0; i < json_array_size(points); i++)
+      if (json_is_number(json_array_get(json_array_get(points, i), 1))) return false;
+  }
+  return true;
+}
+
+static mousse_status start_gnuplot(FILE *script, FILE *complaints, int output, pid_t *child,
+                                   mo_error *error)
+{
+  char *const words[] = {"gnuplot", "-", NULL};
+  posix_spawn_file_actions_t actions;
+  if (posix_spawn_file_actions_init(&actions) != 0)
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to start gnuplot");
+  posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(complaints), STDERR_FILENO);
+  const int failure = posix_spawnp(child, words[0], &actions, NULL, words, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failure == ENOENT)
+    return mo_fail(error, MOUSSE_IO,
+                   "gnuplot, which draws the SVG pictures, is not installed (Debian: "
+                   "apt-get install gnuplot-nox)");
+  return failure == 0
+             ? MOUSSE_OK
+             : mo_fail(error, MOUSSE_IO, "gnuplot cannot be started: %s", strerror(failure));
+}
+
+static bool read_all(int descriptor, text_buffer *into)
+{
+  char block[1 << 14];
+  for (;;) {
+    const ssize_t got = read(descriptor, block, sizeof block);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got == 0;
+    if (!text_buffer_add(into, block, (size_t)got)) return false;
+  }
+}
+
+static mousse_status check_end(int ended, FILE *complaints, const char *path, mo_error *error)
+{
+  char line[200] = "";
+  if (WIFEXITED(ended) && WEXITSTATUS(ended) == 0) return MOUSSE_OK;
+  rewind(complaints);
+  while (fgets(line, sizeof line, complaints) != NULL && strspn(line, " \n^") == strlen(line)) {
+  }
+  line[strcspn(line, "\n")] = '\0';
+  return mo_fail(error, MOUSSE_IO, "%s: gnuplot failed: %s", path, line);
+}
+
+static mousse_status draw_with(FILE *script, FILE *complaints, const char *path,
+                               mo_error *error)
+{
+  int ends[2], ended = 0;
+  pid_t child = 0;
+  text_buffer picture = {0};
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return mo_fail(error, MOUSSE_IO, "%s: no pipe to gnuplot: %s", path, strerror(errno));
+  mousse_status status = start_gnuplot(script, complaints, ends[1], &child, error);
+  close(ends[1]);
+  if (status == MOUSSE_OK) {
+    if (!read_all(ends[0], &picture))
+      status = mo_fail(error, MOUSSE_IO, "%s: cannot read what gnuplot draws", path);
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {
+    }
+    if (status == MOUSSE_OK) status = check_end(ended, complaints, path, error);
+  }
+  close(ends[0]);
+  if (status == MOUSSE_OK) status = mo_file_write(path, picture.data, picture.size, error);
+  text_buffer_close(&picture);
+  return status;
+}
+
+static mousse_status draw(const json_t *results, const json_t *chart, const char *path,
+                          mo_error *error)
+{
+  FILE *script = tmpfile(), *complaints = tmpfile();
+  mousse_status status = MOUSSE_OK;
+  if (script != NULL && complaints != NULL) {
+    print_script(script, results, chart);
+    rewind(script); /* also writes what is buffered */
+    status = ferror(script)
+                 ? mo_fail(error, MOUSSE_IO, "%s: cannot write a script for gnuplot", path)
+                 : draw_with(script, complaints, path, error);
+  } else {
+    status = mo_fail(error, MOUSSE_IO, "%s: no temporary file for gnuplot: %s", path,
+                     strerror(errno));
+  }
+  if (script != NULL) fclose(script);
+  if (complaints != NULL) fclose(complaints);
+  return status;
+}
+
+static mousse_status draw_figure(const json_t *results, const json_t *figure,
+                                 const char *directory, mo_error *error)
+{
+  const json_t *charts = json_object_get(figure, "charts");
+  for (size_t i = 0; i < json_array_size(charts); i++) {
+    char name[128], path[4096];
+    const json_t *chart = json_array_get(charts, i);
+    if (i == 0)
+      snprintf(name, sizeof name, "%s.svg", text_of(figure, "id"));
+    else
+      snprintf(name, sizeof name, "%s-%zu.svg", text_of(figure, "id"), i + 1);
+    MO_TRY(mo_path_join(path, sizeof path, directory, name, error));
+    if (!is_empty(chart)) MO_TRY(draw(results, chart, path, error));
+  }
+  return MOUSSE_OK;
+}
+
+mousse_status report_svg(const json_t *results, const char *directory, mo_error *error)
+{
+  MO_TRY(results_check(results, error));
+  MO_TRY(mo_make_directories(directory, error));
+  const json_t *figures = json_object_get(results, "figures");
+  for (size_t i = 0; i < json_array_size(figures); i++)
+    MO_TRY(draw_figure(results, json_array_get(figures, i), directory, error));
+  return MOUSSE_OK;
+}

@@ -1,0 +1,199 @@
+/* results.c - building a document of results. */
+#include "report/results.h"
+
+#include "base/buffer.h"
+#include "base/parallel.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+/* Names of files need not be UTF-8; what is not becomes question marks. */
+static json_t *text_value(const char *text)
+{
+  json_t *value = json_string(text);
+  if (value != NULL) return value;
+  text_buffer plain = {0};
+  const bool copied = text_buffer_add(&plain, text, strlen(text));
+  for (size_t i = 0; copied && i < plain.size; i++)
+    if ((unsigned char)plain.data[i] >= 0x80) plain.data[i] = '?';
+  if (copied) value = json_stringn(plain.data, plain.size);
+  text_buffer_close(&plain);
+  return value;
+}
+
+static json_t *number_value(double value)
+{
+  return isfinite(value) ? json_real(value) : json_null();
+}
+
+static void set_text(json_t *object, const char *key, const char *text)
+{
+  json_object_set_new(object, key, text_value(text));
+}
+
+/* The member `key`, an array, gets one more; what is added is returned, borrowed. */
+static json_t *append_to(json_t *object, const char *key, json_t *value)
+{
+  json_t *list = json_object_get(object, key);
+  return json_array_append_new(list, value) == 0 ? value : NULL;
+}
+
+/* "Intel(R) Xeon(R) Processor", from the line "model name : ..." of /proc/cpuinfo; "" where
+ * there is none. */
+static void processor_name(char name[128])
+{
+  char line[256];
+  FILE *file = fopen("/proc/cpuinfo", "re");
+  name[0] = '\0';
+  while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+    const char *colon = strchr(line, ':');
+    if (strncmp(line, "model name", 10) != 0 || colon == NULL) continue;
+    snprintf(name, 128, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+    break;
+  }
+  if (file != NULL) fclose(file);
+}
+
+static void describe_machine(char text[256])
+{
+  char name[128];
+  struct utsname system = {0};
+  const int threads = mo_threads_available();
+  uname(&system);
+  processor_name(name);
+  snprintf(text, 256, "%s, %d %s, %s", name[0] != '\0' ? name : system.machine, threads,
+           threads == 1 ? "thread" : "threads", system.sysname);
+}
+
+json_t *results_new(const char *title, const char *command)
+{
+  char machine[256];
+  json_t *results = json_object();
+  describe_machine(machine);
+  set_text(results, "title", title);
+  set_text(results, "made_by", "mousse " MOUSSE_VERSION_TEXT);
+  set_text(results, "command", command);
+  set_text(results, "machine", machine);
+  json_object_set_new(results, "notes", json_array());
+  json_object_set_new(results, "figures", json_array());
+  return results;
+}
+
+void results_note(json_t *results, const char *text)
+{
+  append_to(results, "notes", text_value(text));
+}
+
+json_t *results_figure(json_t *results, const char *id, const char *title, const char *paper)
+{
+  json_t *figure = json_object();
+  set_text(figure, "id", id);
+  set_text(figure, "title", title);
+  set_text(figure, "paper", paper);
+  set_text(figure, "finding", "");
+  json_object_set_new(figure, "charts", json_array());
+  json_object_set_new(figure, "tables", json_array());
+  json_object_set_new(figure, "runs", json_array());
+  return append_to(results, "figures", figure);
+}
+
+void results_finding(json_t *figure, const char *format, ...)
+{
+  char text[2048];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  set_text(figure, "finding", text);
+}
+
+void results_run(json_t *figure, const char *name)
+{
+  json_t *value = text_value(name), *run = NULL;
+  size_t i = 0;
+  json_array_foreach(json_object_get(figure, "runs"), i, run)
+  {
+    if (!json_equal(run, value)) continue;
+    json_decref(value);
+    return;
+  }
+  append_to(figure, "runs", value);
+}
+
+json_t *results_axis(const char *label, const char *scale)
+{
+  json_t *axis = json_object();
+  set_text(axis, "label", label);
+  set_text(axis, "scale", scale);
+  return axis;
+}
+
+json_t *results_categories(const char *label)
+{
+  json_t *axis = json_object();
+  set_text(axis, "label", label);
+  json_object_set_new(axis, "categories", json_array());
+  return axis;
+}
+
+void results_category(json_t *axis, const char *name)
+{
+  append_to(axis, "categories", text_value(name));
+}
+
+json_t *results_chart(json_t *figure, const char *title, json_t *x, json_t *y)
+{
+  json_t *chart = json_object();
+  set_text(chart, "title", title);
+  json_object_set_new(chart, "x", x);
+  json_object_set_new(chart, "y", y);
+  json_object_set_new(chart, "series", json_array());
+  return append_to(figure, "charts", chart);
+}
+
+json_t *results_series(json_t *chart, const char *name, const char *style)
+{
+  json_t *series = json_object();
+  set_text(series, "name", name);
+  set_text(series, "style", style);
+  json_object_set_new(series, "points", json_array());
+  return append_to(chart, "series", series);
+}
+
+void results_point(json_t *series, double x, double y, double spread)
+{
+  json_t *point = json_array();
+  json_array_append_new(point, number_value(x));
+  json_array_append_new(point, number_value(y));
+  if (isfinite(spread)) json_array_append_new(point, json_real(spread));
+  append_to(series, "points", point);
+}
+
+json_t *results_table(json_t *figure, const char *title, const char *const *columns)
+{
+  json_t *table = json_object(), *names = json_array();
+  for (size_t i = 0; columns[i] != NULL; i++)
+    json_array_append_new(names, text_value(columns[i]));
+  set_text(table, "title", title);
+  json_object_set_new(table, "columns", names);
+  json_object_set_new(table, "rows", json_array());
+  return append_to(figure, "tables", table);
+}
+
+json_t *results_row(json_t *table)
+{
+  return append_to(table, "rows", json_array());
+}
+
+void results_text(json_t *row, const char *text)
+{
+  json_array_append_new(row, text_value(text));
+}
+
+void results_number(json_t *row, double value)
+{
+  json_array_append_new(row, number_value(value));
+}

@@ -1,0 +1,120 @@
+/* text_form.c - pieces of text. */
+#include "report/text_form.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static void add(text_form *form, const char *data, size_t size)
+{
+  if (!text_buffer_add(form->text, data, size)) form->no_memory = true;
+}
+
+void form_print(text_form *form, const char *format, ...)
+{
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  if (length > 0) add(form, text, strlen(text));
+}
+
+static bool continues(char byte)
+{
+  return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+/* Control characters: U+0000 to U+001F, U+007F to U+009F. */
+static bool is_control(const char *c)
+{
+  const unsigned char first = (unsigned char)c[0];
+  return first < 0x20 || first == 0x7F || (first == 0xC2 && (unsigned char)c[1] < 0xA0);
+}
+
+static size_t bytes_of_character(const char *c)
+{
+  size_t bytes = 1;
+  while (continues(c[bytes])) bytes++;
+  return bytes;
+}
+
+void form_foreign(text_form *form, const char *text, size_t most)
+{
+  for (size_t shown = 0; *text != '\0' && shown < most; shown++) {
+    const size_t bytes = bytes_of_character(text);
+    if (shown + 1 == most && text[bytes] != '\0')
+      add(form, "…", strlen("…"));
+    else if (is_control(text))
+      add(form, "?", 1);
+    else
+      add(form, text, bytes);
+    text += bytes;
+  }
+}
+
+void form_repeat(text_form *form, const char *piece, size_t count)
+{
+  while (count-- > 0) add(form, piece, strlen(piece));
+}
+
+size_t form_length(const char *text)
+{
+  size_t length = 0;
+  for (; *text != '\0'; text++) length += !continues(*text);
+  return length;
+}
+
+/* Bytes and characters of the word at text. */
+static size_t word_bytes(const char *text, size_t *characters)
+{
+  const size_t bytes = strcspn(text, " ");
+  *characters = 0;
+  for (size_t i = 0; i < bytes; i++) *characters += !continues(text[i]);
+  return bytes;
+}
+
+void form_wrap(text_form *form, const char *prefix, const char *text)
+{
+  const size_t indent = form_length(prefix);
+  size_t column = indent;
+  form_print(form, "%s", prefix);
+  while (*(text += strspn(text, " ")) != '\0') {
+    size_t characters = 0;
+    const size_t bytes = word_bytes(text, &characters);
+    if (column > indent && column + 1 + characters > form->width) {
+      add(form, "\n", 1);
+      form_repeat(form, " ", indent);
+      column = indent;
+    } else if (column > indent) {
+      add(form, " ", 1);
+      column++;
+    }
+    for (size_t used = 0; used < bytes;) {
+      const size_t one = bytes_of_character(text + used);
+      add(form, is_control(text + used) ? "?" : text + used, is_control(text + used) ? 1 : one);
+      used += one;
+    }
+    text += bytes;
+    column += characters;
+  }
+  add(form, "\n", 1);
+}
+
+const char *form_number(double value, char text[FORM_NUMBER])
+{
+  if (value == rint(value) && fabs(value) < 1e9)
+    snprintf(text, FORM_NUMBER, "%.0f", value);
+  else
+    snprintf(text, FORM_NUMBER, "%.5g", value);
+  return text;
+}
+
+const char *form_decimals(double value, int decimals, char text[FORM_NUMBER])
+{
+  if (decimals == FORM_FREE) return form_number(value, text);
+  snprintf(text, FORM_NUMBER, "%.*f", decimals, value);
+  return text;
+}

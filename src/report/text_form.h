@@ -1,0 +1,38 @@
+/* text_form.h - putting together the text of a report: lines of UTF-8 for a terminal. Memory
+ * that runs out is noted and told once, at the end. */
+#ifndef MOUSSE_REPORT_TEXT_FORM_H
+#define MOUSSE_REPORT_TEXT_FORM_H
+
+#include "base/buffer.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+typedef struct text_form {
+  text_buffer *text; /* borrowed */
+  size_t width;
+  bool no_memory;
+} text_form;
+
+void form_print(text_form *form, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Text from outside: what would steer a terminal becomes '?'. At most `most` characters. */
+void form_foreign(text_form *form, const char *text, size_t most);
+void form_repeat(text_form *form, const char *piece, size_t count);
+/* A paragraph, broken at spaces, with `prefix` on its first line and as much space on others.
+ */
+void form_wrap(text_form *form, const char *prefix, const char *text);
+
+size_t form_length(const char *text); /* in characters */
+
+/* A number as short as it is useful: whole ones complete, others with five digits. */
+enum { FORM_NUMBER = 32 };
+const char *form_number(double value, char text[FORM_NUMBER]);
+
+/* With a fixed number of decimals; FORM_FREE: as form_number. */
+enum { FORM_FREE = -1 };
+const char *form_decimals(double value, int decimals, char text[FORM_NUMBER]);
+
+/* text_plot.c: a chart of a document that was checked, in characters. */
+void text_plot(text_form *form, const json_t *chart);
+
+#endif

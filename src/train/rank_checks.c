@@ -1,0 +1,104 @@
+/* team.c - agreement of ranks about a run. */
+#include "train/rank_checks.h"
+
+#include "base/file.h"
+#include "comm/ranks.h"
+#include "train/checkpoint.h"
+#include "train/gradient.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* The number of shards in the config.yaml of a run that can be continued; 0: there is none. */
+static mousse_status shards_before(const train_run *run, int64_t *shards, mo_error *error)
+{
+  char directory[4096], root[4096], path[4096];
+  checkpoint_list list;
+  train_run before;
+  *shards = 0;
+  MO_TRY(run_directory(run, directory, sizeof directory, error));
+  MO_TRY(mo_path_join(root, sizeof root, directory, CHECKPOINT_FOLDER, error));
+  MO_TRY(mo_path_join(path, sizeof path, directory, "config.yaml", error));
+  MO_TRY(checkpoint_list_open(&list, root, error));
+  const bool continued = list.count > 0 && access(path, F_OK) == 0;
+  checkpoint_list_close(&list);
+  if (!continued) return MOUSSE_OK;
+  MO_TRY(run_defaults(&before, error));
+  MO_TRY(run_read(&before, path, NULL, error));
+  *shards = before.shards;
+  return MOUSSE_OK;
+}
+
+mousse_status team_settle_shards(train_run *run, const mousse_comm *comm, mo_error *error)
+{
+  int64_t shards = run->shards;
+  if (shards == 0) MO_TRY(MO_FIRST_RANK(comm, shards_before(run, &shards, error), error));
+  MO_TRY(mo_ranks_spread(comm, &shards, sizeof shards, error));
+  run->shards = shards > 0 ? shards : comm->size;
+  if (gradient_divides((size_t)run->shards, (size_t)comm->size)) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "%d ranks cannot share %lld shards: the shards of a rank must be a power of "
+                 "two; change the number of ranks, or give --shards (%d would do), which "
+                 "changes the last bits of the result",
+                 comm->size, (long long)run->shards, comm->size);
+}
+
+static uint64_t hash_text(const char *text, uint64_t hash)
+{
+  return XXH3_64bits_withSeed(text, strlen(text) + 1, hash);
+}
+
+/* How many threads a rank uses changes nothing, and its data are compared themselves. */
+static bool may_differ(const mo_setting *row)
+{
+  return strcmp(row->name, "threads") == 0 || strcmp(row->name, "data_dir") == 0;
+}
+
+static uint64_t hash_options(const train_run *run)
+{
+  uint64_t hash = 0;
+  for (size_t i = 0; i < run_settings.count; i++) {
+    char text[MO_SETTING_PATH];
+    const mo_setting *row = &run_settings.rows[i];
+    if (may_differ(row)) continue;
+    if (mo_setting_text(row, run, text, sizeof text)) hash = hash_text(text, hash);
+  }
+  for (size_t i = 0; i < run->option_count; i++) {
+    hash = hash_text(run->options[i].scalar ? "scalar" : "opt", hash);
+    hash = hash_text(run->options[i].name, hash);
+    hash = hash_text(run->options[i].value, hash);
+  }
+  return hash;
+}
+
+static uint64_t hash_program(void)
+{
+  mo_map program = {0};
+  uint64_t hash = hash_text(MOUSSE_VERSION_TEXT, 0);
+  if (mo_map_open(&program, "/proc/self/exe", NULL) != MOUSSE_OK) return hash;
+  hash = XXH3_64bits_withSeed(program.data, program.size, hash);
+  mo_map_close(&program);
+  return hash;
+}
+
+mousse_status team_compare(const train_run *run, const mousse_comm *comm, mo_error *error)
+{
+  if (comm->size == 1) return MOUSSE_OK;
+  MO_TRY(mo_ranks_same(comm, hash_program(),
+                       "all ranks must run the same build of mousse: its checksum is", error));
+  return mo_ranks_same(comm, hash_options(run),
+                       "all ranks must get the same options: their checksum is", error);
+}
+
+mousse_status team_compare_weights(const gpt_params *params, const mousse_comm *comm,
+                                   mo_error *error)
+{
+  if (comm->size == 1) return MOUSSE_OK;
+  const uint64_t hash = XXH3_64bits(params->values, params->value_count * sizeof(float));
+  const mousse_status status =
+      mo_ranks_same(comm, hash, "the ranks have come apart: the weights' checksum is", error);
+  return status == MOUSSE_OK ? MOUSSE_OK : MOUSSE_COMM;
+}

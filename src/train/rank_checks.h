@@ -1,0 +1,19 @@
+/* team.h - the ranks of a run before its first step: how the batch is divided, and whether all
+ * of them are about to do the same. */
+#ifndef MOUSSE_TRAIN_RANK_CHECKS_H
+#define MOUSSE_TRAIN_RANK_CHECKS_H
+
+#include "train/options.h"
+
+/* [collective] Refuses ranks that run another program or were given other options. */
+mousse_status team_compare(const train_run *run, const mousse_comm *comm, mo_error *error);
+
+/* [collective] Settles run->shards where it is 0: what the run directory was started with, or
+ * one per rank. Fails when the ranks cannot share them. */
+mousse_status team_settle_shards(train_run *run, const mousse_comm *comm, mo_error *error);
+
+/* [collective] Refuses ranks whose weights differ in any bit. */
+mousse_status team_compare_weights(const gpt_params *params, const mousse_comm *comm,
+                                   mo_error *error);
+
+#endif
