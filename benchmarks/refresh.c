@@ -32,7 +32,7 @@ typedef struct study {
   size_t n, columns;
   mo_side side;
   float *mixing;                    /* n x n: covariance root of the gradients */
-  float *fold;                      /* the statistics at the last step */
+  float *pair;                      /* the statistics at the last step */
   float *old;                       /* those of one period before it */
   float *trial;                     /* a copy that a refresh works on */
   float *basis;                     /* qr's, from one period before the last step */
@@ -54,7 +54,7 @@ static void lay_out(study *s)
     work = floats > work ? floats : work;
   }
   s->mixing = mo_arena_floats(a, square);
-  s->fold = mo_arena_floats(a, n * (n + 1));
+  s->pair = mo_arena_floats(a, n * (n + 1));
   s->old = mo_arena_floats(a, n * (n + 1));
   s->trial = mo_arena_floats(a, n * (n + 1));
   s->basis = mo_arena_floats(a, square);
@@ -73,7 +73,7 @@ static mo_root_rule rule_for(mo_refresh method, double power, int terms, int ste
 {
   return (mo_root_rule){.power = power,
                         .correction = 1.0 / (1.0 - pow(beta, step)),
-                        .gain = 1.0f,
+                        .grad_scale = 1.0f,
                         .trace_norm = true,
                         .damping = MO_DAMP_ABSOLUTE,
                         .eps = eps,
@@ -97,7 +97,7 @@ static void average(study *s, int step)
   float *noise = s->gradient + n * k;
   mo_random_fill(noise, n * k, 1.0, 2, (uint64_t)step);
   mo_gemm(MO_PLAIN, MO_PLAIN, n, k, n, 1.0f, s->mixing, n, noise, k, 0.0f, s->gradient, k);
-  mo_side_average(s->side, (mo_shape){n, k}, s->gradient, beta, s->fold);
+  mo_side_average(s->side, (mo_shape){n, k}, s->gradient, beta, s->pair);
 }
 
 static void collect_statistics(study *s)
@@ -108,8 +108,8 @@ static void collect_statistics(study *s)
     average(s, step);
     if (step != STEPS - PERIOD) continue;
     const mo_root_rule rule = rule_for(MO_REFRESH_QR, 0.125, 0, step);
-    memcpy(s->trial, s->fold, s->n * (s->n + 1) * sizeof *s->trial);
-    memcpy(s->old, s->fold, s->n * (s->n + 1) * sizeof *s->old);
+    memcpy(s->trial, s->pair, s->n * (s->n + 1) * sizeof *s->trial);
+    memcpy(s->old, s->pair, s->n * (s->n + 1) * sizeof *s->old);
     mo_root_refresh(s->side, &rule, s->trial, s->basis, s->work, &counts, NULL);
   }
 }
@@ -120,9 +120,9 @@ static void decompose(study *s)
   double trace = 0.0;
   mo_counts counts = {0};
   const double correction = rule_for(MO_REFRESH_EIGH, 0, 0, STEPS).correction;
-  for (size_t i = 0; i < n; i++) trace += correction * (double)s->fold[i * (n + 1) + i];
+  for (size_t i = 0; i < n; i++) trace += correction * (double)s->pair[i * (n + 1) + i];
   const double factor = correction * (double)n / (trace + eps);
-  if (!mo_root_decompose(n, s->fold, factor, 2 * eps, NULL, s->matrix, s->values, s->solver,
+  if (!mo_root_decompose(n, s->pair, factor, 2 * eps, NULL, s->matrix, s->values, s->solver,
                          &counts))
     exit(1);
   for (size_t i = 0; i < n * n; i++) s->vectors[i] = (float)s->matrix[i];
@@ -147,7 +147,7 @@ static void time_refresh(study *s, const mo_root_rule *rule, costs *best)
   mo_counts counts = {0};
   const int repeats = s->n <= 1024 ? 5 : 1;
   for (int i = 0; i < repeats; i++) {
-    memcpy(s->trial, s->fold, s->n * (s->n + 1) * sizeof *s->trial);
+    memcpy(s->trial, s->pair, s->n * (s->n + 1) * sizeof *s->trial);
     memcpy(s->moved, s->basis, s->n * s->n * sizeof *s->moved);
     best->sgemm = fmin(best->sgemm, time_sgemm(s));
     const double start = mo_seconds();

@@ -24,24 +24,24 @@ void mo_parallel(int threads, size_t count, mo_body body, void *context)
   for (size_t item = 0; item < count; item++) body(context, item, omp_get_thread_num());
 }
 
-typedef struct job_list {
-  const mo_job *jobs;
-} job_list;
+typedef struct task_list {
+  const mo_task *tasks;
+} task_list;
 
 static void run_job_item(void *context, size_t item, int thread)
 {
-  const mo_job *job = ((const job_list *)context)->jobs;
-  while (item >= job->count) {
-    item -= job->count;
-    job++;
+  const mo_task *task = ((const task_list *)context)->tasks;
+  while (item >= task->count) {
+    item -= task->count;
+    task++;
   }
-  job->body(job->context, item, thread);
+  task->body(task->context, item, thread);
 }
 
-void mo_parallel_jobs(int threads, const mo_job *jobs, size_t job_count)
+void mo_parallel_tasks(int threads, const mo_task *tasks, size_t task_count)
 {
   size_t count = 0;
-  for (size_t i = 0; i < job_count; i++) count += jobs[i].count;
-  job_list list = {jobs};
+  for (size_t i = 0; i < task_count; i++) count += tasks[i].count;
+  task_list list = {tasks};
   mo_parallel(threads, count, run_job_item, &list);
 }

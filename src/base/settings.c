@@ -19,6 +19,8 @@ static bool same_name(const char *a, const char *b)
 
 const mo_setting *mo_settings_find(const mo_settings *table, const char *name)
 {
+  for (const mo_alias *a = table->aliases; a != NULL && a->other != NULL; a++)
+    if (same_name(a->other, name)) name = a->name;
   for (size_t i = 0; i < table->count; i++)
     if (same_name(table->rows[i].name, name)) return &table->rows[i];
   return NULL;

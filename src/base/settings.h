@@ -43,14 +43,20 @@ typedef struct mo_setting {
   size_t offset, size; /* of the member */
 } mo_setting;
 
+/* A name that people use, or that an earlier version had, for one of the table's. */
+typedef struct mo_alias {
+  const char *other, *name;
+} mo_alias;
+
 typedef struct mo_settings {
   const mo_setting *rows;
   size_t count;
+  const mo_alias *aliases; /* NULL, or ending in {NULL, NULL} */
 } mo_settings;
 
 #define MO_SETTINGS(array)                                                                     \
   {                                                                                            \
-    array, sizeof(array) / sizeof *(array)                                                     \
+    array, sizeof(array) / sizeof *(array), NULL                                               \
   }
 
 #define MO_SETTING_ROW(type_, struct_, member, initial_, low, high, choices_, help_)           \
@@ -70,7 +76,7 @@ typedef struct mo_settings {
 #define MO_SETTING_CHOICE(struct_, member, initial, choices, help)                             \
   MO_SETTING_ROW(MO_TYPE_CHOICE, struct_, member, initial, 0, 0, choices, help)
 
-/* NULL when there is no such name. */
+/* By its name or an alias; NULL when there is no such name. */
 const mo_setting *mo_settings_find(const mo_settings *table, const char *name);
 
 /* The sentence for a name that is not in the table, with the closest one that is. */

@@ -1,4 +1,4 @@
-/* workshop.c - a directory that is complete or absent. */
+/* staging.c - a directory that is complete or absent. */
 #include "base/staging.h"
 
 #include <dirent.h>
@@ -22,58 +22,58 @@ static void clear(const char *path)
   closedir(directory);
 }
 
-mousse_status workshop_open(mo_workshop *workshop, const char *out, mo_error *error)
+mousse_status staging_open(mo_staging *staging, const char *out, mo_error *error)
 {
-  char path[sizeof workshop->partial + 16];
+  char path[sizeof staging->partial + 16];
   size_t length = strlen(out);
   while (length > 1 && out[length - 1] == '/') length--;
-  workshop->lock = -1;
-  if (length == 0 || length >= sizeof workshop->out)
+  staging->lock = -1;
+  if (length == 0 || length >= sizeof staging->out)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "'%s' is not a usable directory name", out);
-  memcpy(workshop->out, out, length);
-  workshop->out[length] = '\0';
-  snprintf(workshop->partial, sizeof workshop->partial, "%s.partial", workshop->out);
-  MO_TRY(mo_make_directories(workshop->partial, error));
-  snprintf(path, sizeof path, "%s/%s", workshop->partial, lock_name);
-  workshop->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (workshop->lock < 0)
+  memcpy(staging->out, out, length);
+  staging->out[length] = '\0';
+  snprintf(staging->partial, sizeof staging->partial, "%s.partial", staging->out);
+  MO_TRY(mo_make_directories(staging->partial, error));
+  snprintf(path, sizeof path, "%s/%s", staging->partial, lock_name);
+  staging->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (staging->lock < 0)
     return mo_fail(error, MOUSSE_IO, "%s: cannot create: %s", path, strerror(errno));
-  if (flock(workshop->lock, LOCK_EX | LOCK_NB) != 0) {
-    close(workshop->lock);
-    workshop->lock = -1;
-    return mo_fail(error, MOUSSE_IO, "%s: another process is writing there", workshop->partial);
+  if (flock(staging->lock, LOCK_EX | LOCK_NB) != 0) {
+    close(staging->lock);
+    staging->lock = -1;
+    return mo_fail(error, MOUSSE_IO, "%s: another process is writing there", staging->partial);
   }
-  clear(workshop->partial);
+  clear(staging->partial);
   return MOUSSE_OK;
 }
 
-static void remove_lock(mo_workshop *workshop)
+static void remove_lock(mo_staging *staging)
 {
-  char path[sizeof workshop->partial + 16];
-  snprintf(path, sizeof path, "%s/%s", workshop->partial, lock_name);
+  char path[sizeof staging->partial + 16];
+  snprintf(path, sizeof path, "%s/%s", staging->partial, lock_name);
   unlink(path);
 }
 
-mousse_status workshop_commit(mo_workshop *workshop, mo_error *error)
+mousse_status staging_commit(mo_staging *staging, mo_error *error)
 {
-  remove_lock(workshop);
-  if (rename(workshop->partial, workshop->out) != 0) {
+  remove_lock(staging);
+  if (rename(staging->partial, staging->out) != 0) {
     const mousse_status status = mo_fail(error, MOUSSE_IO, "%s: cannot rename %s to it: %s",
-                                         workshop->out, workshop->partial, strerror(errno));
-    workshop_abandon(workshop);
+                                         staging->out, staging->partial, strerror(errno));
+    staging_abandon(staging);
     return status;
   }
-  close(workshop->lock);
-  workshop->lock = -1;
-  return mo_sync_parent(workshop->out, error);
+  close(staging->lock);
+  staging->lock = -1;
+  return mo_sync_parent(staging->out, error);
 }
 
-void workshop_abandon(mo_workshop *workshop)
+void staging_abandon(mo_staging *staging)
 {
-  if (workshop->lock < 0) return;
-  clear(workshop->partial);
-  remove_lock(workshop);
-  rmdir(workshop->partial);
-  close(workshop->lock);
-  workshop->lock = -1;
+  if (staging->lock < 0) return;
+  clear(staging->partial);
+  remove_lock(staging);
+  rmdir(staging->partial);
+  close(staging->lock);
+  staging->lock = -1;
 }

@@ -10,8 +10,8 @@ static double time_grid(mo_product product, int threads)
 {
   mo_blas_enter();
   const double start = mo_seconds();
-  const mo_job job = mo_product_plan(&product);
-  mo_parallel_jobs(threads, &job, 1);
+  const mo_task job = mo_product_plan(&product);
+  mo_parallel_tasks(threads, &job, 1);
   const double seconds = mo_seconds() - start;
   mo_blas_leave();
   return seconds;

@@ -6,6 +6,7 @@
  * from the right for tall matrices, so that A is on the shorter side.
  */
 #include "base/parallel.h"
+#include "base/simd.h"
 #include "bench/bench_set.h"
 #include "linalg/blas.h"
 #include "linalg/vector.h"

@@ -101,7 +101,7 @@ const cli_command command_download = {
                "shard and 103 training shards of 100 million tokens (200 MB) each. A download "
                "that was\n"
                "interrupted goes on where it stopped.\n\n"
-               "  mousse download fineweb10B --shards 8 --out data/fineweb10B\n",
+               "  mousse download fineweb10B --slices 8 --out data/fineweb10B\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),
     .least_arguments = 1,

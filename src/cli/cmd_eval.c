@@ -4,7 +4,6 @@
  * one later.
  */
 #include "base/file.h"
-#include "base/parallel.h"
 #include "cli/progress.h"
 #include "cli/run_options.h"
 #include "comm/comm.h"
@@ -34,15 +33,15 @@ static const mo_setting rows[] = {
 };
 
 /* The data directory: as given, or from the run's own configuration. */
-static mousse_status find_data(const values *v, const model_files *files, train_run *run,
+static mousse_status find_data(const values *v, const model_files *files, train_options *run,
                                mo_error *error)
 {
   char path[4096];
-  MO_TRY(run_defaults(run, error));
-  if (v->data_dir[0] != '\0') return run_set(run, "data_dir", v->data_dir, NULL, error);
+  MO_TRY(options_defaults(run, error));
+  if (v->data_dir[0] != '\0') return options_set(run, "data_dir", v->data_dir, NULL, error);
   if (files->run[0] != '\0') {
     MO_TRY(mo_path_join(path, sizeof path, files->run, "config.yaml", error));
-    if (access(path, F_OK) == 0) MO_TRY(run_read(run, path, NULL, error));
+    if (access(path, F_OK) == 0) MO_TRY(options_read(run, path, NULL, error));
   }
   if (run->data_dir[0] != '\0') return MOUSSE_OK;
   return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "eval needs --data-dir DIRECTORY");
@@ -87,7 +86,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   const values *v = call->values;
   const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
   model_files files;
-  train_run of_model;
+  train_options of_model;
   gpt_params *params = NULL;
   mo_shard_set set = {0};
   evaluation result = {0};

@@ -52,7 +52,7 @@ static void print_json(const train_estimate *e)
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const values *v = call->values;
-  const train_run *options = &v->options.run;
+  const train_options *options = &v->options.run;
   const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
   gpt_config config = {0};
   train_estimate e;
@@ -72,7 +72,7 @@ const cli_command command_params = {
     .arguments = "",
     .details = "  mousse params --preset 162M --optimizer soap\n",
     .settings = MO_SETTINGS(rows),
-    .base = &run_settings,
+    .base = &train_settings,
     .values_bytes = sizeof(values),
     .run = run,
     .configure = run_options_configure,

@@ -28,7 +28,7 @@ static const mo_setting rows[] = {
                       "microseconds that a message takes; measured instead under mpirun"),
 };
 
-static void print_head(const train_run *run, const train_estimate *e, const scale_machine *m)
+static void print_head(const train_options *run, const train_estimate *e, const plan_machine *m)
 {
   const gpt_config *c = &e->config;
   printf("model      %.1f M parameters: width %zu, %zu layers, context %zu, vocabulary %zu\n"
@@ -37,14 +37,14 @@ static void print_head(const train_run *run, const train_estimate *e, const scal
          "rank       %d threads, %.0f GFLOP/s, %.3g GB/s, %.3g us per message\n\n",
          (double)e->parameters / 1e6, c->n_embd, c->n_layer, c->sequence_len, c->vocab_size,
          (long long)run->batch_size, (double)run->batch_size * (double)c->sequence_len,
-         e->flops_per_step, run->optimizer, run->scalar_opt, run_threads(run), m->flops / 1e9,
-         m->bandwidth / 1e9, 1e6 * m->latency);
+         e->flops_per_step, run->optimizer, run->scalar_opt, options_threads(run),
+         m->flops / 1e9, m->bandwidth / 1e9, 1e6 * m->latency);
   printf("%6s %10s %12s %10s %12s %12s %10s | %9s %9s %10s %9s %9s\n", "ranks", "model GB",
          "optimizer GB", "state GB", "compute TF", "optimizer TF", "sent GB", "compute s",
          "optim. s", "exchange s", "step s", "tokens/s");
 }
 
-static void print_row(const train_run *run, const train_estimate *e, const scale_plan *p)
+static void print_row(const train_options *run, const train_estimate *e, const rank_plan *p)
 {
   const double seconds = p->compute_seconds + p->optimizer_seconds + p->exchange_seconds;
   printf("%6d %10.3f %12.3f %10.3f %12.4g %12.4g %10.4g | %9.4g %9.4g %10.4g %9.4g %9.4g\n",
@@ -59,22 +59,23 @@ static bool wanted(int ranks, int64_t asked)
   return ranks == asked || (ranks & (ranks - 1)) == 0;
 }
 
-static mousse_status print_rows(const values *v, const train_run *run, const train_estimate *e,
-                                const scale_machine *machine, mo_error *error)
+static mousse_status print_rows(const values *v, const train_options *run,
+                                const train_estimate *e, const plan_machine *machine,
+                                mo_error *error)
 {
   const int most = v->ranks > 1 ? 1024 : 1;
   print_head(run, e, machine);
   for (int ranks = 1; ranks <= most; ranks++) {
-    scale_plan p;
+    rank_plan p;
     if (!wanted(ranks, v->ranks)) continue;
-    MO_TRY(scale_plan_make(&p, run, e, ranks, machine, error));
+    MO_TRY(rank_plan_make(&p, run, e, ranks, machine, error));
     print_row(run, e, &p);
   }
   return MOUSSE_OK;
 }
 
-static mousse_status print_plan(const values *v, const train_run *run,
-                                const scale_machine *machine, const run_notices *notices,
+static mousse_status print_plan(const values *v, const train_options *run,
+                                const plan_machine *machine, const run_notices *notices,
                                 mo_error *error)
 {
   gpt_config config = {0};
@@ -88,17 +89,17 @@ static mousse_status print_plan(const values *v, const train_run *run,
 
 /* All ranks measure at the same time, as they would compute; the first one's figures count. */
 static mousse_status measure(const values *v, int threads, const mousse_comm *comm,
-                             scale_machine *machine, mo_error *error)
+                             plan_machine *machine, mo_error *error)
 {
-  *machine = (scale_machine){
+  *machine = (plan_machine){
       .flops = 1e9 * v->gflops, .bandwidth = 1e9 * v->bandwidth, .latency = 1e-6 * v->latency};
   if (machine->flops <= 0) machine->flops = estimate_speed(threads);
   if (machine->flops <= 0) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to measure with");
-  return comm->size > 1 ? scale_measure(machine, comm, error) : MOUSSE_OK;
+  return comm->size > 1 ? rank_plan_measure(machine, comm, error) : MOUSSE_OK;
 }
 
 /* Tokens become sequences, as many for each of the ranks. */
-static void set_batch(train_run *run, int64_t tokens, int64_t ranks, size_t length)
+static void set_batch(train_options *run, int64_t tokens, int64_t ranks, size_t length)
 {
   const int64_t shares = tokens / (int64_t)length / ranks;
   run->batch_size = (shares > 0 ? shares : 1) * ranks;
@@ -107,24 +108,25 @@ static void set_batch(train_run *run, int64_t tokens, int64_t ranks, size_t leng
 static mousse_status plan(const values *v, const mousse_comm *comm, const run_notices *notices,
                           mo_error *error)
 {
-  train_run options = v->options.run;
+  train_options options = v->options.run;
   gpt_config config = {0};
-  scale_machine machine;
-  if (v->model[0] != '\0') MO_TRY(run_set(&options, "preset", v->model, notices, error));
-  MO_TRY(run_model(&options, NULL, 0, &config, error));
+  plan_machine machine;
+  if (v->model[0] != '\0') MO_TRY(options_set(&options, "preset", v->model, notices, error));
+  MO_TRY(options_model(&options, NULL, 0, &config, error));
   if (v->batch > 0) set_batch(&options, v->batch, v->ranks, config.sequence_len);
-  options.shards = v->ranks;
-  MO_TRY(mo_ranks_agree(comm, measure(v, run_threads(&options), comm, &machine, error), error));
+  options.slices = v->ranks;
+  MO_TRY(mo_ranks_agree(comm, measure(v, options_threads(&options), comm, &machine, error),
+                        error));
   return comm->rank == 0 ? print_plan(v, &options, &machine, notices, error) : MOUSSE_OK;
 }
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
-  mo_cluster cluster;
-  mousse_status status = job_open(&cluster, 0, error);
+  mo_launch cluster;
+  mousse_status status = rank_session_open(&cluster, 0, error);
   if (status == MOUSSE_OK) status = plan(call->values, &cluster.comm, notices, error);
-  job_close(&cluster, status, error);
+  rank_session_close(&cluster, status, error);
   return status;
 }
 
@@ -137,7 +139,7 @@ const cli_command command_plan = {
                "  mousse plan --ranks 8 --model 834M --batch 2M\n"
                "  mousse plan --ranks 8 --model 834M --batch 2M --gflops 2000 --bandwidth 12\n",
     .settings = MO_SETTINGS(rows),
-    .base = &run_settings,
+    .base = &train_settings,
     .values_bytes = sizeof(values),
     .run = run,
     .configure = run_options_configure,

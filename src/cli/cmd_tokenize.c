@@ -47,7 +47,7 @@ static void show(void *user, const char *stage, uint64_t done, uint64_t total)
   progress_update(&d->bar, (double)done);
 }
 
-static void print_part(const char *name, const dataset_part *part)
+static void print_part(const char *name, const dataset_split *part)
 {
   printf("%-6s %llu tokens in %llu documents, %llu %s\n", name,
          (unsigned long long)part->tokens, (unsigned long long)part->documents,

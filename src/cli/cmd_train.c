@@ -20,23 +20,23 @@ static const mo_setting rows[] = {
                       "one JSON object per step and validation on standard output"),
 };
 
-static void print_run(const train_run *run)
+static void print_run(const train_options *run)
 {
-  for (size_t i = 0; i < run_settings.count; i++) {
+  for (size_t i = 0; i < train_settings.count; i++) {
     char text[MO_SETTING_PATH];
-    if (!mo_setting_text(&run_settings.rows[i], run, text, sizeof text)) continue;
-    printf("%s: %s\n", run_settings.rows[i].name, text[0] != '\0' ? text : "(default)");
+    if (!mo_setting_text(&train_settings.rows[i], run, text, sizeof text)) continue;
+    printf("%s: %s\n", train_settings.rows[i].name, text[0] != '\0' ? text : "(default)");
   }
   for (size_t i = 0; i < run->option_count; i++)
     printf("%s.%s: %s\n", run->options[i].scalar ? "scalar" : "opt", run->options[i].name,
            run->options[i].value);
 }
 
-static void print_estimate(const train_run *run, const train_estimate *e)
+static void print_estimate(const train_options *run, const train_estimate *e)
 {
   char time[32];
   const gpt_config *c = &e->config;
-  const int threads = run_threads(run);
+  const int threads = options_threads(run);
   const double speed = estimate_speed(threads);
   /* Layers reach about two thirds of a plain matrix product. */
   const double seconds = speed > 0 ? e->flops_per_step / (0.65 * speed) : 0;
@@ -53,7 +53,8 @@ static void print_estimate(const train_run *run, const train_estimate *e)
          threads, seconds);
 }
 
-static mousse_status dry_run(const train_run *run, const run_notices *notices, mo_error *error)
+static mousse_status dry_run(const train_options *run, const run_notices *notices,
+                             mo_error *error)
 {
   gpt_config config = {0};
   train_estimate e;
@@ -99,14 +100,14 @@ static mousse_status train(const cli_invocation *call, const mousse_comm *comm,
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const values *v = call->values;
-  const train_run *options = &v->options.run;
+  const train_options *options = &v->options.run;
   train_outcome outcome = {.signal = 0};
-  mo_cluster cluster;
+  mo_launch cluster;
   if (v->dry_run)
     return dry_run(options, call->quiet ? &run_notices_none : &run_notices_print, error);
-  mousse_status status = job_open(&cluster, (double)options->rank_timeout, error);
+  mousse_status status = rank_session_open(&cluster, (double)options->rank_timeout, error);
   if (status == MOUSSE_OK) status = train(call, &cluster.comm, &outcome, error);
-  job_close(&cluster, status, error);
+  rank_session_close(&cluster, status, error);
   if (status == MOUSSE_OK && outcome.signal != 0 && !outcome.complete)
     raise(outcome.signal); /* all is saved: whoever sent the signal sees that it had effect */
   return status;
@@ -123,9 +124,9 @@ const cli_command command_train = {
                "  mousse train --data-dir data/book --out runs/book --num-iterations 2000\n"
                "  mousse train --config examples/configs/mousse-tiny.yaml --lr 0.01\n"
                "  mousse train --out runs/book                      (continues it)\n"
-               "  mpirun -n 4 mousse train --data-dir data/book --out runs/book --shards 8\n",
+               "  mpirun -n 4 mousse train --data-dir data/book --out runs/book --slices 8\n",
     .settings = MO_SETTINGS(rows),
-    .base = &run_settings,
+    .base = &train_settings,
     .values_bytes = sizeof(values),
     .run = run,
     .configure = run_options_configure,

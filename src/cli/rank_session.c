@@ -1,4 +1,4 @@
-/* job.c - joining and leaving the other ranks. */
+/* rank_session.c - joining and leaving the other ranks. */
 #include "cli/rank_session.h"
 
 #include "base/parallel.h"
@@ -23,26 +23,26 @@ static void share_threads(double processors)
 }
 
 /* A failure that all ranks know of is told by one. */
-static void tell_failure(mo_cluster *cluster, mousse_status status, mo_error *error)
+static void tell_failure(mo_launch *cluster, mousse_status status, mo_error *error)
 {
   if (!cluster->started || status == MOUSSE_OK) return;
   if (status == MOUSSE_COMM)
     fprintf(stderr, "mousse: rank %d: %s\n", cluster->comm.rank, error->text);
   else if (cluster->comm.rank == 0)
     fprintf(stderr, "mousse: %s\n", error->text);
-  if (status == MOUSSE_COMM) mo_cluster_abort(cluster, EXIT_FAILURE);
+  if (status == MOUSSE_COMM) mo_launch_abort(cluster, EXIT_FAILURE);
   error->text[0] = '\0';
 }
 
-mousse_status job_open(mo_cluster *cluster, double seconds, mo_error *error)
+mousse_status rank_session_open(mo_launch *cluster, double seconds, mo_error *error)
 {
-  MO_TRY(mo_cluster_open(cluster, seconds, on_hung, error));
+  MO_TRY(mo_launch_open(cluster, seconds, on_hung, error));
   share_threads(cluster->processors);
   return MOUSSE_OK;
 }
 
-void job_close(mo_cluster *cluster, mousse_status status, mo_error *error)
+void rank_session_close(mo_launch *cluster, mousse_status status, mo_error *error)
 {
   tell_failure(cluster, status, error);
-  mo_cluster_close(cluster);
+  mo_launch_close(cluster);
 }

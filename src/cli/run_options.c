@@ -18,12 +18,12 @@ static void print_notice(void *user, const char *text)
 const run_notices run_notices_print = {print_notice, NULL}, run_notices_none = {NULL, NULL};
 
 /* The config.yaml of a run that can be continued; "" when there is none. */
-static mousse_status find_own_config(const train_run *run, char *path, size_t capacity,
+static mousse_status find_own_config(const train_options *run, char *path, size_t capacity,
                                      mo_error *error)
 {
   char directory[4096], root[4096];
   checkpoint_list list;
-  MO_TRY(run_directory(run, directory, sizeof directory, error));
+  MO_TRY(options_directory(run, directory, sizeof directory, error));
   MO_TRY(mo_path_join(root, sizeof root, directory, CHECKPOINT_FOLDER, error));
   MO_TRY(mo_path_join(path, capacity, directory, "config.yaml", error));
   MO_TRY(checkpoint_list_open(&list, root, error));
@@ -39,10 +39,10 @@ mousse_status run_options_configure(void *values, const void *flags, bool quiet,
   const run_values *given = flags;
   const run_notices *notices = quiet ? &run_notices_none : &run_notices_print;
   char path[4096];
-  if (given->config[0] != '\0') return run_read(&v->run, given->config, notices, error);
+  if (given->config[0] != '\0') return options_read(&v->run, given->config, notices, error);
   MO_TRY(find_own_config(&given->run, path, sizeof path, error));
   if (path[0] == '\0') return MOUSSE_OK;
-  MO_TRY(run_read(&v->run, path, notices, error));
+  MO_TRY(options_read(&v->run, path, notices, error));
   v->run.out[0] = '\0'; /* as named now: the directory may have been moved */
   v->run.checkpoint_dir[0] = '\0';
   return MOUSSE_OK;
@@ -54,7 +54,7 @@ mousse_status run_options_take(void *values, const char *name, const char *text,
   run_values *v = values;
   if (strncmp(name, "opt.", 4) != 0 && strncmp(name, "scalar.", 7) != 0)
     return MOUSSE_UNKNOWN_NAME;
-  return run_set(&v->run, name, text, NULL, error);
+  return options_set(&v->run, name, text, NULL, error);
 }
 
 static void print_option(const mousse_option *option)

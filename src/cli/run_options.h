@@ -8,7 +8,7 @@
 
 /* The first member of such a command's values. */
 typedef struct run_values {
-  train_run run;
+  train_options run;
   char config[MO_SETTING_PATH];
 } run_values;
 

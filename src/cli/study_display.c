@@ -24,7 +24,7 @@ study_display study_display_start(bool quiet)
 static double weight(const study_run *r)
 {
   gpt_config config;
-  if (run_model(&r->run, NULL, 0, &config, NULL) != MOUSSE_OK) return 1;
+  if (options_model(&r->run, NULL, 0, &config, NULL) != MOUSSE_OK) return 1;
   return (double)config.n_layer * (double)config.n_embd * (double)config.n_embd *
          (double)r->run.batch_size * (double)config.sequence_len;
 }

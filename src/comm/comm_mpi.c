@@ -14,7 +14,7 @@
 #include <mpi.h>
 
 #include "base/memory.h"
-#include "base/parallel.h"
+#include "base/simd.h"
 #include "comm/comm.h"
 #include "comm/launch.h"
 
@@ -198,37 +198,37 @@ static double share_processors(void)
   return share;
 }
 
-mousse_status mo_cluster_open(mo_cluster *cluster, double seconds, mo_watchdog_fn hung,
-                              mo_error *error)
+mousse_status mo_launch_open(mo_launch *launch, double seconds, mo_watchdog_fn hung,
+                             mo_error *error)
 {
   int provided = 0;
-  *cluster = (mo_cluster){.comm = mo_comm_self};
-  if (!mo_cluster_launched()) return MOUSSE_OK;
+  *launch = (mo_launch){.comm = mo_comm_self};
+  if (!mo_launch_launched()) return MOUSSE_OK;
   /* The watchdog's thread calls MPI_Abort while this one is inside another call. */
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS)
     return mo_fail(error, MOUSSE_COMM, "MPI did not start");
-  cluster->started = true;
-  cluster->processors = share_processors();
-  const mousse_status status = mousse_mpi_open(MPI_COMM_WORLD, &cluster->comm);
+  launch->started = true;
+  launch->processors = share_processors();
+  const mousse_status status = mousse_mpi_open(MPI_COMM_WORLD, &launch->comm);
   if (status != MOUSSE_OK)
     return mo_fail(error, status, "could not set up the talk with the other ranks: %s",
                    mousse_status_text(status));
   if (seconds > 0 &&
-      mo_watchdog_start(&cluster->watchdog, cluster->comm.rank, seconds, hung, end_job))
-    ((mpi_ranks *)cluster->comm.context)->watchdog = &cluster->watchdog;
+      mo_watchdog_start(&launch->watchdog, launch->comm.rank, seconds, hung, end_job))
+    ((mpi_ranks *)launch->comm.context)->watchdog = &launch->watchdog;
   return MOUSSE_OK;
 }
 
-void mo_cluster_close(mo_cluster *cluster)
+void mo_launch_close(mo_launch *launch)
 {
-  if (!cluster->started) return;
-  mousse_mpi_close(&cluster->comm);
-  mo_watchdog_stop(&cluster->watchdog);
+  if (!launch->started) return;
+  mousse_mpi_close(&launch->comm);
+  mo_watchdog_stop(&launch->watchdog);
   MPI_Finalize();
-  cluster->started = false;
+  launch->started = false;
 }
 
-void mo_cluster_abort(mo_cluster *cluster, int code)
+void mo_launch_abort(mo_launch *launch, int code)
 {
-  if (cluster->started) MPI_Abort(MPI_COMM_WORLD, code);
+  if (launch->started) MPI_Abort(MPI_COMM_WORLD, code);
 }

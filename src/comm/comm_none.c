@@ -3,23 +3,23 @@
 #include "comm/comm.h"
 #include "comm/launch.h"
 
-mousse_status mo_cluster_open(mo_cluster *cluster, double seconds, mo_watchdog_fn hung,
-                              mo_error *error)
+mousse_status mo_launch_open(mo_launch *launch, double seconds, mo_watchdog_fn hung,
+                             mo_error *error)
 {
   (void)seconds, (void)hung;
-  *cluster = (mo_cluster){.comm = mo_comm_self};
-  if (!mo_cluster_launched()) return MOUSSE_OK;
+  *launch = (mo_launch){.comm = mo_comm_self};
+  if (!mo_launch_launched()) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_COMM,
                  "this mousse was built without MPI and cannot be one of several processes; "
                  "start it without mpirun, or build it with -DMOUSSE_MPI=ON");
 }
 
-void mo_cluster_close(mo_cluster *cluster)
+void mo_launch_close(mo_launch *launch)
 {
-  (void)cluster;
+  (void)launch;
 }
 
-void mo_cluster_abort(mo_cluster *cluster, int code)
+void mo_launch_abort(mo_launch *launch, int code)
 {
-  (void)cluster, (void)code;
+  (void)launch, (void)code;
 }

@@ -1,4 +1,4 @@
-/* cluster.h - the program as one of several processes that mpirun or srun started.
+/* launch.h - the program as one of several processes that mpirun or srun started.
  *
  * MPI is initialised only then; a plain run never touches it. comm_mpi.c implements this over
  * MPI, comm_none.c for builds without it.
@@ -11,25 +11,25 @@
 
 #include <stdbool.h>
 
-typedef struct mo_cluster {
+typedef struct mo_launch {
   mousse_comm comm; /* mo_comm_self when this process is alone */
   bool started;     /* by a launcher: MPI is up */
   /* This rank's share of the processors that it may use: each counts for 1/n when n ranks of
    * this machine may use it. 0: not known. */
   double processors;
   mo_watchdog watchdog;
-} mo_cluster;
+} mo_launch;
 
 /* From the environment: whether a launcher started this process as one of several. */
-bool mo_cluster_launched(void);
+bool mo_launch_launched(void);
 
 /* [collective] A rank that waits for others longer than `seconds` (0: as long as it takes)
  * calls `hung`, then the job is ended. */
-mousse_status mo_cluster_open(mo_cluster *cluster, double seconds, mo_watchdog_fn hung,
-                              mo_error *error);
-void mo_cluster_close(mo_cluster *cluster); /* [collective] */
+mousse_status mo_launch_open(mo_launch *launch, double seconds, mo_watchdog_fn hung,
+                             mo_error *error);
+void mo_launch_close(mo_launch *launch); /* [collective] */
 
 /* Ends all ranks at once: when this one cannot go on and the others do not know. */
-void mo_cluster_abort(mo_cluster *cluster, int code);
+void mo_launch_abort(mo_launch *launch, int code);
 
 #endif

@@ -8,7 +8,7 @@
 static const char *const counts[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
                                      "SLURM_STEP_NUM_TASKS"};
 
-bool mo_cluster_launched(void)
+bool mo_launch_launched(void)
 {
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
     const char *text = getenv(counts[i]);

@@ -18,7 +18,7 @@ static void mlp_rows(const gpt_step *s, size_t layer, gpt_rows rows)
 {
   const gpt_pass *p = s->pass;
   const gpt_layer w = gpt_params_layer(p->params, layer);
-  const gpt_kept *k = &p->kept[layer];
+  const gpt_activations *k = &p->kept[layer];
   const size_t C = s->C, n = rows.count, at = rows.first;
   float *d_x = p->gradient.d_x + at * C, *d_middle = p->gradient.d_middle + at * C;
   float *d_norm = p->gradient.d_norm + at * C, *d_hidden = p->gradient.d_hidden + at * 4 * C;
@@ -34,7 +34,7 @@ static void input_rows(const gpt_step *s, size_t layer, gpt_rows rows)
 {
   const gpt_pass *p = s->pass;
   const gpt_layer w = gpt_params_layer(p->params, layer);
-  const gpt_kept *k = &p->kept[layer];
+  const gpt_activations *k = &p->kept[layer];
   const size_t C = s->C, n = rows.count, at = rows.first;
   const gpt_gradient_space *g = &p->gradient;
   linear_backward(g->d_norm + at * C, g->d_qkv + at * 3 * C, w.c_q->value, n, C, 3 * C);
@@ -71,7 +71,7 @@ static void attention_item(void *context, size_t item, int thread)
   const gpt_layer_step *c = context;
   const gpt_step *s = c->step;
   const gpt_pass *p = s->pass;
-  const gpt_kept *k = &p->kept[c->layer];
+  const gpt_activations *k = &p->kept[c->layer];
   const size_t C = s->C, start = item / s->H * s->T, head = item % s->H;
   const size_t column = head * s->head_size;
   const float *q = k->qkv + start * 3 * C + column, *r = k->r_qk + start * 2 * s->H + head;
@@ -96,16 +96,16 @@ static void attention_and_weights(gpt_layer_step *c)
 {
   const gpt_step *s = c->step;
   const gpt_layer w = gpt_params_layer(s->pass->params, c->layer);
-  const gpt_kept *k = &s->pass->kept[c->layer];
+  const gpt_activations *k = &s->pass->kept[c->layer];
   const gpt_gradient_space *g = &s->pass->gradient;
   mo_product proj = weight_gradient(s, w.proj, g->d_x, s->C, k->hidden);
   mo_product fc = weight_gradient(s, w.fc, g->d_hidden, 4 * s->C, k->norm2);
   mo_product c_proj = weight_gradient(s, w.c_proj, g->d_middle, s->C, k->attended);
-  const mo_job jobs[] = {{s->batch->batch * s->H, attention_item, c},
-                         mo_product_plan(&proj),
-                         mo_product_plan(&fc),
-                         mo_product_plan(&c_proj)};
-  mo_parallel_jobs(s->pass->shape.threads, jobs, sizeof jobs / sizeof *jobs);
+  const mo_task tasks[] = {{s->batch->batch * s->H, attention_item, c},
+                           mo_product_plan(&proj),
+                           mo_product_plan(&fc),
+                           mo_product_plan(&c_proj)};
+  mo_parallel_tasks(s->pass->shape.threads, tasks, sizeof tasks / sizeof *tasks);
 }
 
 static void rows_and_weights(gpt_layer_step *c)
@@ -114,8 +114,8 @@ static void rows_and_weights(gpt_layer_step *c)
   const gpt_layer w = gpt_params_layer(s->pass->params, c->layer);
   mo_product qkv = weight_gradient(s, w.c_q, s->pass->gradient.d_qkv, 3 * s->C,
                                    s->pass->kept[c->layer].norm1);
-  const mo_job jobs[] = {{s->tiles, lower_tile, c}, mo_product_plan(&qkv)};
-  mo_parallel_jobs(s->pass->shape.threads, jobs, sizeof jobs / sizeof *jobs);
+  const mo_task tasks[] = {{s->tiles, lower_tile, c}, mo_product_plan(&qkv)};
+  mo_parallel_tasks(s->pass->shape.threads, tasks, sizeof tasks / sizeof *tasks);
 }
 
 enum { EMBEDDING_COLUMNS = 64 };

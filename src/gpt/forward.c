@@ -15,7 +15,7 @@ static void before_attention(const gpt_step *s, size_t layer, gpt_rows rows)
 {
   const gpt_pass *p = s->pass;
   const gpt_layer w = gpt_params_layer(p->params, layer);
-  const gpt_kept *k = &p->kept[layer];
+  const gpt_activations *k = &p->kept[layer];
   const size_t C = s->C, n = rows.count, at = rows.first;
   float *qkv = k->qkv + at * 3 * C;
   rmsnorm_forward(k->norm1 + at * C, k->r1 + at, p->x + at * C, n, C);
@@ -28,7 +28,7 @@ static void after_attention(const gpt_step *s, size_t layer, gpt_rows rows)
 {
   const gpt_pass *p = s->pass;
   const gpt_layer w = gpt_params_layer(p->params, layer);
-  const gpt_kept *k = &p->kept[layer];
+  const gpt_activations *k = &p->kept[layer];
   const size_t C = s->C, n = rows.count, at = rows.first;
   float *x = p->x + at * C, *hidden = k->hidden + at * 4 * C;
   linear_forward_add(x, k->attended + at * C, w.c_proj->value, n, C, C);
@@ -80,7 +80,7 @@ static void attention_item(void *context, size_t item, int thread)
 {
   const gpt_layer_step *c = context;
   const gpt_step *s = c->step;
-  const gpt_kept *k = &s->pass->kept[c->layer];
+  const gpt_activations *k = &s->pass->kept[c->layer];
   const size_t C = s->C, blocks = attention_blocks(s);
   const size_t head = item / blocks, block = blocks - 1 - item % blocks;
   const size_t first = block * ATTENTION_BLOCK, left = s->T - first;

@@ -130,8 +130,8 @@ static void linear(const gpt_generator *g, float *y, const float *x, const gpt_t
   }
   mo_product p = mo_dense_product(MO_PLAIN, MO_TRANSPOSED, rows, outputs, w->cols, x, w->value,
                                   add ? 1.0f : 0.0f, y);
-  const mo_job job = mo_product_plan(&p);
-  mo_parallel_jobs(g->threads, &job, 1);
+  const mo_task job = mo_product_plan(&p);
+  mo_parallel_tasks(g->threads, &job, 1);
 }
 
 typedef struct head_context {

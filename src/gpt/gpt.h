@@ -95,15 +95,15 @@ mousse_status gpt_gradients(gpt_pass *pass, const gpt_batch *batch, float factor
 
 /* Neighbouring gradients that gpt_gradients completes together. It completes the head's first,
  * then the layers' from the last to the first, then the embedding's; past these count is 0. */
-typedef struct gpt_run {
+typedef struct gpt_gradient_span {
   float *gradients;
   size_t count;
-} gpt_run;
-gpt_run gpt_completed_run(const gpt_params *params, size_t order);
+} gpt_gradient_span;
+gpt_gradient_span gpt_completed_span(const gpt_params *params, size_t order);
 
 /* From now on gpt_gradients tells of each run when it is complete and goes on with the others;
  * NULL: it does not. */
-typedef void (*gpt_complete_fn)(void *user, gpt_run run);
+typedef void (*gpt_complete_fn)(void *user, gpt_gradient_span run);
 void gpt_pass_watch(gpt_pass *pass, gpt_complete_fn complete, void *user);
 
 /* Generation, with a cache of keys and values for up to `capacity` tokens. */

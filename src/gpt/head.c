@@ -45,8 +45,8 @@ static void run_chunk(const gpt_step *s, gpt_rows rows)
 
   mo_product forward =
       mo_dense_product(MO_PLAIN, MO_TRANSPOSED, n, V, C, final, w->value, 0.0f, p->logits);
-  const mo_job products = mo_product_plan(&forward);
-  mo_parallel_jobs(threads, &products, 1);
+  const mo_task products = mo_product_plan(&forward);
+  mo_parallel_tasks(threads, &products, 1);
 
   chunk c = {s, rows};
   mo_parallel(threads, (n + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM, loss_rows, &c);
@@ -56,8 +56,8 @@ static void run_chunk(const gpt_step *s, gpt_rows rows)
                                         p->gradient.d_norm + rows.first * C);
   mo_product d_weight = mo_dense_product(MO_TRANSPOSED, MO_PLAIN, V, C, n, p->logits, final,
                                          rows.first > 0 ? 1.0f : s->beta, w->gradient);
-  const mo_job both[] = {mo_product_plan(&d_final), mo_product_plan(&d_weight)};
-  mo_parallel_jobs(threads, both, 2);
+  const mo_task both[] = {mo_product_plan(&d_final), mo_product_plan(&d_weight)};
+  mo_parallel_tasks(threads, both, 2);
 }
 
 float gpt_head(const gpt_step *s)

@@ -183,17 +183,17 @@ void gpt_params_initialise(gpt_params *params, uint64_t seed, int threads)
               initialise_tensor, &job);
 }
 
-gpt_run gpt_completed_run(const gpt_params *params, size_t order)
+gpt_gradient_span gpt_completed_span(const gpt_params *params, size_t order)
 {
   const size_t layers = params->config.n_layer;
-  if (order > layers + 1) return (gpt_run){NULL, 0};
+  if (order > layers + 1) return (gpt_gradient_span){NULL, 0};
   size_t first = 0, count = 1; /* the embedding */
   if (order == 0) first = params->tensor_count - 1;
   if (order > 0 && order <= layers) {
     first = 1 + (layers - order) * LAYER_TENSORS;
     count = LAYER_TENSORS;
   }
-  gpt_run run = {params->tensors[first].gradient, 0};
+  gpt_gradient_span run = {params->tensors[first].gradient, 0};
   for (size_t i = first; i < first + count; i++)
     run.count += params->tensors[i].rows * params->tensors[i].cols;
   return run;

@@ -28,7 +28,7 @@ static size_t head_rows_for(size_t rows, size_t vocabulary)
   return smaller(rows, fitting < LARGEST_TILE ? LARGEST_TILE : fitting);
 }
 
-static void lay_out_kept(mo_arena *arena, gpt_kept *kept, size_t N, size_t C, size_t H)
+static void lay_out_kept(mo_arena *arena, gpt_activations *kept, size_t N, size_t C, size_t H)
 {
   kept->norm1 = mo_arena_floats(arena, N * C);
   kept->r1 = mo_arena_floats(arena, N);
@@ -56,7 +56,7 @@ static void lay_out(mo_arena *arena, gpt_pass *pass, const gpt_config *config)
   pass->cosines = mo_arena_floats(arena, angles);
   pass->sines = mo_arena_floats(arena, angles);
 
-  gpt_kept shared = {0};
+  gpt_activations shared = {0};
   pass->kept = mo_arena_take(arena, config->n_layer, sizeof *pass->kept);
   for (size_t layer = 0; layer < config->n_layer; layer++) {
     if (layer == 0 || shape->gradients) lay_out_kept(arena, &shared, N, C, H);

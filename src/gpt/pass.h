@@ -12,13 +12,13 @@
 
 /* What forward keeps of one layer for backward. In a pass without gradients all layers share
  * one of these. */
-typedef struct gpt_kept {
+typedef struct gpt_activations {
   float *norm1, *r1;         /* N x C, N: input of q, k, v */
   float *qkv, *r_qk;         /* N x 3C, N x 2H: after rotation and QK-norm */
   float *attended, *log_sum; /* N x C, N x H ([sequence][head][position]) */
   float *norm2, *r2;         /* N x C, N: input of the MLP */
   float *hidden;             /* N x 4C: relu(.)^2 */
-} gpt_kept;
+} gpt_activations;
 
 typedef struct gpt_gradient_space {
   float *d_x, *d_middle; /* N x C: of the stream after the layer; between attention and MLP */
@@ -37,7 +37,7 @@ struct gpt_pass {
   float *losses;          /* N */
   float *cosines, *sines; /* T x head_size / 2 */
   float **scratch;        /* one block per thread, for attention */
-  gpt_kept *kept;         /* n_layer */
+  gpt_activations *kept;  /* n_layer */
   gpt_gradient_space gradient;
   gpt_complete_fn complete; /* NULL: nobody is watching */
   void *complete_user;
@@ -64,7 +64,7 @@ void gpt_backward(const gpt_step *step);
 static inline void gpt_tell_complete(const gpt_pass *pass, size_t order)
 {
   if (pass->complete == NULL) return;
-  pass->complete(pass->complete_user, gpt_completed_run(pass->params, order));
+  pass->complete(pass->complete_user, gpt_completed_span(pass->params, order));
 }
 
 /* The context of a parallel loop over one layer. */

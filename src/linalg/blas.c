@@ -1,7 +1,7 @@
 /* blas.c - the only file that calls CBLAS. */
 #include "linalg/blas.h"
 
-#include "base/parallel.h"
+#include "base/simd.h"
 #include "linalg/lanes.h"
 
 #include <cblas.h>

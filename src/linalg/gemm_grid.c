@@ -65,11 +65,11 @@ mo_product mo_dense_product(mo_transpose transpose_a, mo_transpose transpose_b, 
                       .c_stride = cols};
 }
 
-mo_job mo_product_plan(mo_product *product)
+mo_task mo_product_plan(mo_product *product)
 {
-  if (product->rows == 0 || product->cols == 0) return (mo_job){0, compute_tile, product};
+  if (product->rows == 0 || product->cols == 0) return (mo_task){0, compute_tile, product};
   if (product->tile_rows == 0 || product->tile_cols == 0) choose_tiles(product);
   const size_t count =
       parts(product->rows, product->tile_rows) * parts(product->cols, product->tile_cols);
-  return (mo_job){count, compute_tile, product};
+  return (mo_task){count, compute_tile, product};
 }

@@ -4,8 +4,8 @@
  * from the shape alone, so the result has the same bits at any number of threads.
  *
  *     mo_product p = mo_dense_product(...);
- *     mo_job job = mo_product_plan(&p);        // p must live until the loop is done
- *     mo_parallel_jobs(threads, &job, 1);      // between mo_blas_enter and mo_blas_leave
+ *     mo_task job = mo_product_plan(&p);        // p must live until the loop is done
+ *     mo_parallel_tasks(threads, &job, 1);      // between mo_blas_enter and mo_blas_leave
  */
 #ifndef MOUSSE_LINALG_GEMM_GRID_H
 #define MOUSSE_LINALG_GEMM_GRID_H
@@ -30,6 +30,6 @@ mo_product mo_dense_product(mo_transpose transpose_a, mo_transpose transpose_b, 
                             float beta, float *c);
 
 /* Chooses the tiles, unless their sizes are given, and returns them as a job. */
-mo_job mo_product_plan(mo_product *product);
+mo_task mo_product_plan(mo_product *product);
 
 #endif

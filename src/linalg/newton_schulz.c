@@ -1,7 +1,7 @@
 /* newton_schulz.c - orthogonalisation by an odd polynomial. */
 #include "linalg/newton_schulz.h"
 
-#include "base/parallel.h"
+#include "base/simd.h"
 #include "linalg/blas.h"
 #include "linalg/vector.h"
 

@@ -1,7 +1,7 @@
 /* vector.c - passes over float arrays. */
 #include "linalg/vector.h"
 
-#include "base/parallel.h"
+#include "base/simd.h"
 
 #include <math.h>
 #include <stdint.h>

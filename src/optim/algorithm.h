@@ -59,22 +59,22 @@ extern const char *const mo_off_on[3];
 #define MO_BETA_MAX 0.999999
 
 /* One named array of an algorithm's memory about one matrix, e.g. "momentum". Its degree is
- * the power of the gradient's unit that it is measured in: 1 for a momentum, 2 for a second
- * moment, 0 for a basis (see unit.h). */
-typedef struct mo_part {
+ * the power of the gradient that it grows with: 1 for a momentum, 2 for a second
+ * moment, 0 for a basis (see grad_scale.h). */
+typedef struct mo_state_array {
   const char *name;
   size_t count; /* floats */
   int degree;
-  mo_side side; /* size > 0: a fold, whose degree is that of its statistics */
-} mo_part;
+  mo_side side; /* size > 0: a pair, whose degree is that of its statistics */
+} mo_state_array;
 
-enum { MO_MAX_PARTS = 8 };
+enum { MO_MAX_STATE_ARRAYS = 8 };
 
 /* What happened to one matrix so far; saved with its state. */
 typedef struct mo_counts {
   uint64_t refreshes; /* of a preconditioner, due and tried */
   uint64_t retries;   /* times a solver failed and the next one was tried */
-  uint64_t kept;      /* times every solver failed and the previous result was kept */
+  uint64_t fallbacks; /* times every solver failed and the previous result was kept */
 } mo_counts;
 
 /* What an observer is told about one matrix in one step; see telemetry.h. */
@@ -82,13 +82,14 @@ typedef struct mo_telemetry mo_telemetry;
 
 typedef struct mo_update {
   mo_shape shape;
-  uint64_t step; /* 1 in the first call */
-  double phase;  /* in [0, 1): this matrix's place among others that share a rhythm */
+  uint64_t step;         /* 1 in the first call */
+  double stagger_offset; /* in [0, 1): this matrix's place among others that share a rhythm */
   float *value;
   const float *grad;
   float *const *state; /* state[i] is part i of layout() */
   float *work;         /* work_floats() floats, 64-byte aligned, contents undefined */
-  float gain; /* a power of two, nearly always 1: state holds gain * gradient (unit.h) */
+  float
+      grad_scale; /* a power of two, nearly always 1: state holds grad_scale * gradient (grad_scale.h) */
   mo_counts *counts;
   mo_telemetry *telemetry; /* NULL: nobody is watching */
 } mo_update;
@@ -103,7 +104,8 @@ typedef struct mo_algorithm {
   bool element_wise;
   /* NULL: any shape is accepted. Otherwise NULL for yes, or why not. */
   const char *(*refuses)(mo_shape shape);
-  size_t (*layout)(const void *config, mo_shape shape, mo_part parts[MO_MAX_PARTS]);
+  size_t (*layout)(const void *config, mo_shape shape,
+                   mo_state_array arrays[MO_MAX_STATE_ARRAYS]);
   size_t (*work_floats)(const void *config, mo_shape shape); /* NULL: none */
   double (*flops)(const void *config, mo_shape shape);       /* weighs the sharding */
   /* Cannot fail: gradients are finite, memory is there, numerical trouble has fall-backs. */
@@ -132,7 +134,7 @@ static inline size_t mo_larger(size_t a, size_t b)
 size_t mo_scratch_floats(size_t count); /* count rounded up to whole cache lines */
 float *mo_scratch_take(float **work, size_t count);
 
-/* gain * gradient: the gradient itself when gain is 1, otherwise a copy in `spare`. */
+/* grad_scale * gradient: the gradient itself when grad_scale is 1, otherwise a copy in `spare`. */
 const float *mo_scaled_gradient(const mo_update *u, float *spare);
 
 #endif

@@ -29,23 +29,24 @@ static int largest_of_ranks(mousse_optimizer *opt, int mine, int *largest)
 
 static mousse_status change_unit(mousse_optimizer *opt, mo_param *param)
 {
-  mo_part parts[MO_MAX_PARTS];
-  const size_t count = param->own != NULL ? param->part_count : 0;
+  mo_state_array arrays[MO_MAX_STATE_ARRAYS];
+  const size_t count = param->own != NULL ? param->array_count : 0;
   int held = 0;
   for (size_t i = 0; i < count; i++) {
-    parts[i] = param->parts[i];
-    parts[i].count = mo_share_floats(param, param->own, i);
+    arrays[i] = param->arrays[i];
+    arrays[i].count = mo_share_floats(param, param->own, i);
   }
-  const int mine = mo_unit_held(param->unit, parts, count, param->state);
+  const int mine = mo_grad_scale_held(param->scale_exponent, arrays, count, param->state);
   if (largest_of_ranks(opt, mine, &held) != 0) return mo_come_apart(opt, "agree on units");
-  param->unit = mo_unit_change(param->unit, param->largest, held, parts, count, param->state);
+  param->scale_exponent = mo_grad_scale_change(param->scale_exponent, param->largest, held,
+                                               arrays, count, param->state);
   return MOUSSE_OK;
 }
 
-mousse_status mo_exchange_units(mousse_optimizer *opt)
+mousse_status mo_exchange_grad_scales(mousse_optimizer *opt)
 {
   for (size_t i = 0; i < opt->param_count; i++)
-    if (mo_unit_outgrown(opt->params[i].unit, opt->params[i].largest))
+    if (mo_grad_scale_outgrown(opt->params[i].scale_exponent, opt->params[i].largest))
       MO_TRY(change_unit(opt, &opt->params[i]));
   return MOUSSE_OK;
 }

@@ -8,8 +8,8 @@
 /* The failure of any of them: this rank no longer knows what the others have. */
 mousse_status mo_come_apart(mousse_optimizer *opt, const char *could_not);
 
-/* Before the updates: chooses new units (unit.h) where a gradient has left the old ones. */
-mousse_status mo_exchange_units(mousse_optimizer *opt);
+/* Before the updates: chooses new units (grad_scale.h) where a gradient has left the old ones. */
+mousse_status mo_exchange_grad_scales(mousse_optimizer *opt);
 
 /* After them: every rank's values to all. */
 mousse_status mo_exchange_values(mousse_optimizer *opt);

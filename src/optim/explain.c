@@ -62,8 +62,8 @@ size_t mousse_param_state_bytes(const mousse_optimizer *opt, const char *name)
 {
   const mo_param *param = opt != NULL ? mo_param_find(opt, name) : NULL;
   size_t floats = 0;
-  for (size_t i = 0; param != NULL && i < param->part_count; i++)
-    floats += param->parts[i].count;
+  for (size_t i = 0; param != NULL && i < param->array_count; i++)
+    floats += param->arrays[i].count;
   return floats * sizeof(float);
 }
 
@@ -87,7 +87,7 @@ mousse_status mousse_rank_load(const mousse_optimizer *opt, int rank, size_t *st
     const mo_share *share = mo_share_of(param, rank);
     if (share == NULL) continue;
     *flops += group->algorithm->flops(group->config, mo_share_shape(param, share));
-    for (size_t part = 0; part < param->part_count; part++)
+    for (size_t part = 0; part < param->array_count; part++)
       *state_bytes += mo_share_floats(param, share, part) * sizeof(float);
   }
   return MOUSSE_OK;

@@ -1,4 +1,4 @@
-/* unit.c - state in a unit that fits the gradient. */
+/* grad_scale.c - state in a scale_exponent that fits the gradient. */
 #include "optim/grad_scale.h"
 
 #include "linalg/vector.h"
@@ -7,27 +7,29 @@
 #include <stdlib.h>
 
 enum {
-  COMFORT = 40, /* exponents this far from the unit still have room for squares and sums */
+  COMFORT =
+      40, /* exponents this far from the scale_exponent still have room for squares and sums */
   STRIDE = 32,
   LIMIT = 96 /* 2^LIMIT and its inverse are floats; with COMFORT this covers every float */
 };
 
-float mo_unit_gain(int unit)
+float mo_grad_scale(int scale_exponent)
 {
-  return ldexpf(1.0f, -unit);
+  return ldexpf(1.0f, -scale_exponent);
 }
 
-int mo_unit_held(int unit, const mo_part *parts, size_t part_count, float *const *state)
+int mo_grad_scale_held(int scale_exponent, const mo_state_array *arrays, size_t array_count,
+                       float *const *state)
 {
   int highest = -1000;
-  for (size_t i = 0; i < part_count; i++) {
+  for (size_t i = 0; i < array_count; i++) {
     int exponent = 0;
-    if (parts[i].degree == 0) continue;
-    const float largest = parts[i].side.size > 0 ? mo_side_largest(parts[i].side, state[i])
-                                                 : mo_largest(state[i], parts[i].count);
+    if (arrays[i].degree == 0) continue;
+    const float largest = arrays[i].side.size > 0 ? mo_side_largest(arrays[i].side, state[i])
+                                                  : mo_largest(state[i], arrays[i].count);
     if (largest <= 0.0f) continue;
     frexpf(largest, &exponent);
-    exponent = unit + exponent / parts[i].degree;
+    exponent = scale_exponent + exponent / arrays[i].degree;
     if (exponent > highest) highest = exponent;
   }
   return highest;
@@ -35,11 +37,11 @@ int mo_unit_held(int unit, const mo_part *parts, size_t part_count, float *const
 
 static int nearest_unit(int exponent)
 {
-  const int unit = STRIDE * (int)lround((double)exponent / STRIDE);
-  return unit > LIMIT ? LIMIT : unit < -LIMIT ? -LIMIT : unit;
+  const int scale_exponent = STRIDE * (int)lround((double)exponent / STRIDE);
+  return scale_exponent > LIMIT ? LIMIT : scale_exponent < -LIMIT ? -LIMIT : scale_exponent;
 }
 
-static void scale_part(const mo_part *part, float *data, float factor)
+static void scale_part(const mo_state_array *part, float *data, float factor)
 {
   if (part->side.size > 0)
     mo_side_scale(part->side, data, factor);
@@ -48,27 +50,28 @@ static void scale_part(const mo_part *part, float *data, float factor)
 }
 
 /* In steps of 2^32: the whole factor need not be a float. */
-static void convert(int change, const mo_part *parts, size_t part_count, float *const *state)
+static void convert(int change, const mo_state_array *arrays, size_t array_count,
+                    float *const *state)
 {
-  for (size_t i = 0; i < part_count; i++)
-    for (int left = abs(change) * parts[i].degree; left > 0; left -= STRIDE)
-      scale_part(&parts[i], state[i], ldexpf(1.0f, change > 0 ? -STRIDE : STRIDE));
+  for (size_t i = 0; i < array_count; i++)
+    for (int left = abs(change) * arrays[i].degree; left > 0; left -= STRIDE)
+      scale_part(&arrays[i], state[i], ldexpf(1.0f, change > 0 ? -STRIDE : STRIDE));
 }
 
-bool mo_unit_outgrown(int unit, float largest)
+bool mo_grad_scale_outgrown(int scale_exponent, float largest)
 {
   int exponent = 0;
   if (largest == 0.0f) return false;
   frexpf(largest, &exponent);
-  return abs(exponent - unit) > COMFORT;
+  return abs(exponent - scale_exponent) > COMFORT;
 }
 
-int mo_unit_change(int unit, float largest, int held, const mo_part *parts, size_t part_count,
-                   float *const *state)
+int mo_grad_scale_change(int scale_exponent, float largest, int held,
+                         const mo_state_array *arrays, size_t array_count, float *const *state)
 {
   int exponent = 0;
   frexpf(largest, &exponent);
   const int wanted = nearest_unit(exponent > held ? exponent : held);
-  convert(wanted - unit, parts, part_count, state);
+  convert(wanted - scale_exponent, arrays, array_count, state);
   return wanted;
 }

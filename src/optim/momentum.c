@@ -1,7 +1,7 @@
 /* momentum.c - the heavy-ball average. */
 #include "optim/momentum.h"
 
-#include "base/parallel.h"
+#include "base/simd.h"
 
 MO_CLONES static void accumulate(float *momentum, const float *grad, size_t count, float mu)
 {

@@ -39,13 +39,13 @@ typedef struct mo_param {
   const mo_share *shares; /* in the lists, together the whole parameter */
   size_t share_count;
   const mo_share *own; /* the one of this rank; NULL: none */
-  size_t part_count;
-  mo_part parts[MO_MAX_PARTS];
-  float *state[MO_MAX_PARTS]; /* of the own share, in the state arena; NULL: none */
-  int unit;                   /* see unit.h */
-  double phase;               /* see mo_due */
+  size_t array_count;
+  mo_state_array arrays[MO_MAX_STATE_ARRAYS];
+  float *state[MO_MAX_STATE_ARRAYS]; /* of the own share, in the state arena; NULL: none */
+  int scale_exponent;                /* see grad_scale.h */
+  double stagger_offset;             /* see mo_due */
   mo_counts counts;
-  uint64_t kept_told; /* counts.kept when the log was last written to */
+  uint64_t fallbacks_told; /* counts.fallbacks when the log was last written to */
 
   float largest; /* of the gradient in the current step; negative: not finite */
   mo_telemetry *telemetry;
@@ -108,7 +108,7 @@ const mo_group *mo_param_group(const mousse_optimizer *opt, const mo_param *para
 /* Checks what every call checks: the object exists and is in the right phase. */
 mousse_status mo_require(mousse_optimizer *opt, mo_phase phase, const char *call);
 
-/* Lays the parts of every own share out in the arena and points `state` into it. */
+/* Lays the arrays of every own share out in the arena and points `state` into it. */
 void mo_plan_state(mousse_optimizer *opt, mo_arena *arena);
 
 #endif

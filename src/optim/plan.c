@@ -23,13 +23,13 @@ static void sort_by_cost(const mousse_optimizer *opt, double *cost, size_t *orde
 /* The k-th costliest parameter of a group gets phase k * golden ratio (mod 1): any number of
  * successive phases lies evenly in [0, 1), so what is due at a phase is spread over the steps,
  * the costly ones among themselves too. A group's only parameter has phase 0. */
-static void assign_phases(mousse_optimizer *opt, double *rank_in_group)
+static void assign_stagger_offsets(mousse_optimizer *opt, double *ordinal_in_group)
 {
   const double golden = 0.6180339887498949;
   for (size_t i = 0; i < opt->param_count; i++) {
     mo_param *param = &opt->params[opt->order[i]];
-    const double turned = golden * rank_in_group[param->group]++;
-    param->phase = turned - floor(turned);
+    const double turned = golden * ordinal_in_group[param->group]++;
+    param->stagger_offset = turned - floor(turned);
   }
 }
 
@@ -60,7 +60,7 @@ static void plan_state(mousse_optimizer *opt, mo_arena *arena, int rank)
   for (size_t i = 0; i < opt->param_count; i++) {
     mo_param *param = &opt->params[i];
     const mo_share *share = mo_share_of(param, rank);
-    for (size_t part = 0; part < param->part_count; part++)
+    for (size_t part = 0; part < param->array_count; part++)
       param->state[part] =
           share != NULL ? mo_arena_floats(arena, mo_share_floats(param, share, part)) : NULL;
   }
@@ -73,7 +73,7 @@ void mo_plan_state(mousse_optimizer *opt, mo_arena *arena)
 
 /* Needed only while planning: zeros to count in. */
 typedef struct counters {
-  double *cost, *rank_in_group;
+  double *cost, *ordinal_in_group;
   mo_loads loads;
   mo_share *shares; /* these are kept */
 } counters;
@@ -91,7 +91,7 @@ static void plan_lists(mousse_optimizer *opt, mo_arena *arena, counters *c)
   c->loads.flops = mo_arena_take(arena, (size_t)opt->comm.size, sizeof *c->loads.flops);
   c->loads.bytes = mo_arena_take(arena, (size_t)opt->comm.size, sizeof *c->loads.bytes);
   c->shares = mo_arena_take(arena, mo_most_shares(opt), sizeof *c->shares);
-  c->rank_in_group = mo_arena_take(arena, opt->group_count, sizeof *c->rank_in_group);
+  c->ordinal_in_group = mo_arena_take(arena, opt->group_count, sizeof *c->ordinal_in_group);
   for (size_t i = 0; i < opt->param_count; i++)
     opt->params[i].telemetry = mo_arena_take(arena, 1, sizeof(mo_telemetry));
 }
@@ -103,12 +103,12 @@ static void plan_work(mousse_optimizer *opt, mo_arena *arena, int rank)
     opt->work[thread] = mo_arena_floats(arena, most);
 }
 
-static void lay_out_parts(mousse_optimizer *opt)
+static void lay_out_arrays(mousse_optimizer *opt)
 {
   for (size_t i = 0; i < opt->param_count; i++) {
     mo_param *param = &opt->params[i];
     const mo_group *group = mo_param_group(opt, param);
-    param->part_count = group->algorithm->layout(group->config, param->shape, param->parts);
+    param->array_count = group->algorithm->layout(group->config, param->shape, param->arrays);
   }
 }
 
@@ -118,13 +118,13 @@ static bool assign(mousse_optimizer *opt)
 {
   counters c;
   mo_arena_release(&opt->lists);
-  lay_out_parts(opt);
+  lay_out_arrays(opt);
   plan_lists(opt, &opt->lists, &c);
   if (!mo_arena_commit(&opt->lists)) return false;
   plan_lists(opt, &opt->lists, &c);
   sort_by_cost(opt, c.cost, opt->order);
   mo_assign_shares(opt, c.cost, c.loads, c.shares);
-  assign_phases(opt, c.rank_in_group);
+  assign_stagger_offsets(opt, c.ordinal_in_group);
   return true;
 }
 
@@ -154,7 +154,7 @@ static void give_back(mousse_optimizer *opt)
   opt->largest = NULL;
   for (size_t i = 0; i < opt->param_count; i++) {
     opt->params[i].owner = -1;
-    opt->params[i].part_count = opt->params[i].share_count = 0;
+    opt->params[i].array_count = opt->params[i].share_count = 0;
     opt->params[i].own = NULL;
   }
 }

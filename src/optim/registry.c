@@ -42,7 +42,7 @@ const char *mo_refuse_vectors(mo_shape shape)
 bool mo_due(const mo_update *u, double every, bool stagger)
 {
   const uint64_t period = (uint64_t)every;
-  const uint64_t late = stagger ? (uint64_t)(u->phase * every) : 0;
+  const uint64_t late = stagger ? (uint64_t)(u->stagger_offset * every) : 0;
   return u->step == 1 || (u->step - 1) % period == late % period;
 }
 
@@ -60,7 +60,7 @@ float *mo_scratch_take(float **work, size_t count)
 
 const float *mo_scaled_gradient(const mo_update *u, float *spare)
 {
-  if (u->gain == 1.0f) return u->grad;
-  mo_copy_scaled(spare, u->grad, mo_elements(u->shape), u->gain);
+  if (u->grad_scale == 1.0f) return u->grad;
+  mo_copy_scaled(spare, u->grad, mo_elements(u->shape), u->grad_scale);
   return spare;
 }

@@ -62,12 +62,13 @@ size_t mo_root_work_floats(mo_refresh method, mo_side side)
 
 /* The factor that takes stored statistics to normalised ones. In double: with gradients of
  * 1e38 the true statistics are far beyond float. */
-static double normalisation(size_t n, const float *fold, const mo_root_rule *rule)
+static double normalisation(size_t n, const float *pair, const mo_root_rule *rule)
 {
-  const double factor = rule->correction / ((double)rule->gain * (double)rule->gain);
+  const double factor =
+      rule->correction / ((double)rule->grad_scale * (double)rule->grad_scale);
   double trace = 0.0;
   if (!rule->trace_norm) return factor;
-  for (size_t i = 0; i < n; i++) trace += (double)fold[i * (n + 1) + i];
+  for (size_t i = 0; i < n; i++) trace += (double)pair[i * (n + 1) + i];
   return factor * (double)n / (factor * trace + rule->eps);
 }
 
@@ -99,12 +100,12 @@ static void decompose_nothing(size_t n, double shift, double *matrix, double *va
   }
 }
 
-bool mo_root_decompose(size_t n, const float *fold, double factor, double shift,
+bool mo_root_decompose(size_t n, const float *pair, double factor, double shift,
                        const mo_eigh_solver *ladder, double *matrix, double *values,
                        double *work, mo_counts *counts)
 {
   double trace = 0.0; /* of sums of squares: 0 only when all of them are */
-  for (size_t i = 0; i < n; i++) trace += (double)fold[i * (n + 1) + i];
+  for (size_t i = 0; i < n; i++) trace += (double)pair[i * (n + 1) + i];
   if (ladder == NULL && trace == 0.0) {
     decompose_nothing(n, shift, matrix, values);
     return true;
@@ -114,12 +115,12 @@ bool mo_root_decompose(size_t n, const float *fold, double factor, double shift,
     if (rung > 0) counts->retries++;
     for (size_t i = 0; i < n; i++) {
       for (size_t j = 0; j <= i; j++)
-        matrix[i * n + j] = factor * (double)fold[i * (n + 1) + j];
+        matrix[i * n + j] = factor * (double)pair[i * (n + 1) + j];
       matrix[i * n + i] += shift;
     }
     if (ladder[rung](n, matrix, values, work)) return true;
   }
-  counts->kept++;
+  counts->fallbacks++;
   return false;
 }
 
@@ -137,26 +138,26 @@ static void gather(spectrum *s, double value)
   s->squares += value * value;
 }
 
-typedef struct job {
+typedef struct refresh_pass {
   const mo_root_rule *rule;
   mo_counts *counts;
   spectrum raw, normalised;
   bool observed;
-} job;
+} refresh_pass;
 
 /* An eigenvalue of the normalised statistics, before damping. */
-static void observe(job *j, double value, double factor)
+static void observe(refresh_pass *j, double value, double factor)
 {
-  const double gain = (double)j->rule->gain;
+  const double grad_scale = (double)j->rule->grad_scale;
   gather(&j->normalised, value);
-  gather(&j->raw, value / (factor * gain * gain));
+  gather(&j->raw, value / (factor * grad_scale * grad_scale));
 }
 
 /* root = sum_i values[i]^-power row_i^T row_i, as a symmetric product of scaled rows. */
-static void compose(size_t n, const double *values, double power, float *rows, float *fold)
+static void compose(size_t n, const double *values, double power, float *rows, float *pair)
 {
   for (size_t i = 0; i < n; i++) mo_scale(rows + i * n, n, (float)pow(values[i], -0.5 * power));
-  mo_syrk(MO_UPPER, MO_TRANSPOSED, n, n, 1.0f, rows, n, 0.0f, fold + 1, n + 1);
+  mo_syrk(MO_UPPER, MO_TRANSPOSED, n, n, 1.0f, rows, n, 0.0f, pair + 1, n + 1);
 }
 
 /* Doubles become floats in their own memory: writing never gets ahead of reading. */
@@ -172,68 +173,69 @@ static float *narrow(double *x, size_t count)
   return narrowed;
 }
 
-static void by_eigh(job *j, size_t n, float *fold, double factor, float *work)
+static void by_eigh(refresh_pass *j, size_t n, float *pair, double factor, float *work)
 {
   const double shift = j->rule->damping == MO_DAMP_ABSOLUTE ? j->rule->eps : 0.0;
   double *matrix = (double *)(void *)work, *values = matrix + n * n;
-  if (!mo_root_decompose(n, fold, factor, shift, j->rule->ladder, matrix, values, values + n,
+  if (!mo_root_decompose(n, pair, factor, shift, j->rule->ladder, matrix, values, values + n,
                          j->counts))
     return;
   for (size_t i = 0; j->observed && i < n; i++) observe(j, values[i] - shift, factor);
   damp(n, j->rule, values);
-  compose(n, values, j->rule->power, narrow(matrix, n * n), fold);
+  compose(n, values, j->rule->power, narrow(matrix, n * n), pair);
 }
 
 /* The eigenvectors of last time, moved; the first time, and when moving fails, by eigh. */
-static bool renew_basis(job *j, size_t n, const float *fold, float *basis, double factor,
-                        float *work)
+static bool renew_basis(refresh_pass *j, size_t n, const float *pair, float *basis,
+                        double factor, float *work)
 {
   const bool first = mo_sum_squares(basis, n * n) == 0.0;
   float *rest = work;
   size_t *order = (size_t *)(void *)mo_scratch_take(&rest, order_floats(n));
-  if (!first && mo_basis_move(n, fold, basis, order, rest)) return true;
+  if (!first && mo_basis_move(n, pair, basis, order, rest)) return true;
   if (!first) j->counts->retries++;
   double *matrix = (double *)(void *)work, *values = matrix + n * n;
-  if (!mo_root_decompose(n, fold, factor, 0.0, j->rule->ladder, matrix, values, values + n,
+  if (!mo_root_decompose(n, pair, factor, 0.0, j->rule->ladder, matrix, values, values + n,
                          j->counts))
     return false;
   for (size_t i = 0; i < n * n; i++) basis[i] = (float)matrix[i];
   return true;
 }
 
-static void by_qr(job *j, size_t n, float *fold, float *basis, double factor, float *work)
+static void by_qr(refresh_pass *j, size_t n, float *pair, float *basis, double factor,
+                  float *work)
 {
   const double shift = j->rule->damping == MO_DAMP_ABSOLUTE ? j->rule->eps : 0.0;
-  if (!renew_basis(j, n, fold, basis, factor, work)) return;
+  if (!renew_basis(j, n, pair, basis, factor, work)) return;
   double *values = (double *)(void *)mo_scratch_take(&work, 2 * n);
   float *rows = mo_scratch_take(&work, n * n);
-  mo_symm_right(MO_LOWER, n, n, fold, n + 1, basis, n, rows, n);
+  mo_symm_right(MO_LOWER, n, n, pair, n + 1, basis, n, rows, n);
   for (size_t i = 0; i < n; i++) /* Rayleigh quotients */
     values[i] = factor * mo_dot(basis + i * n, rows + i * n, n) + shift;
   for (size_t i = 0; j->observed && i < n; i++) observe(j, values[i] - shift, factor);
   damp(n, j->rule, values);
   memcpy(rows, basis, n * n * sizeof *rows);
-  compose(n, values, j->rule->power, rows, fold);
+  compose(n, values, j->rule->power, rows, pair);
 }
 
 /* An estimate from below of the statistics' largest eigenvalue, by power iteration. The start
  * leans to the large rows, unevenly, to be at right angles to no eigenvector of a regular
  * matrix. The estimate is within a third of the truth unless the start has less than 1e-3 of
  * the eigenvector: (2/3)^20 is 3e-4. */
-static double largest_eigenvalue(size_t n, const float *fold, float *work)
+static double largest_eigenvalue(size_t n, const float *pair, float *work)
 {
   enum { ITERATIONS = 20 };
   float *x = mo_scratch_take(&work, n), *y = mo_scratch_take(&work, n);
   double norm = 0.0;
   for (size_t i = 0; i < n; i++) {
     const double uneven = fmod(0.6180339887 * (double)i, 1.0);
-    x[i] = (float)(0.5 + uneven) * fold[i * (n + 1) + i];
+    x[i] = (float)(0.5 + uneven) * pair[i * (n + 1) + i];
   }
   for (int k = 0; k < ITERATIONS; k++) {
     const double length = sqrt(mo_sum_squares(x, n));
     if (length == 0.0) return 0.0;
     mo_scale(x, n, (float)(1.0 / length));
-    mo_symv(n, fold, n + 1, x, y);
+    mo_symv(n, pair, n + 1, x, y);
     norm = sqrt(mo_sum_squares(y, n));
     memcpy(x, y, n * sizeof *x);
   }
@@ -241,17 +243,17 @@ static double largest_eigenvalue(size_t n, const float *fold, float *work)
 }
 
 /* matrix (lower) = factor * statistics + shift I */
-static void load_lower(size_t n, const float *fold, double factor, double shift, float *matrix)
+static void load_lower(size_t n, const float *pair, double factor, double shift, float *matrix)
 {
   for (size_t i = 0; i < n; i++) {
-    mo_copy_scaled(matrix + i * n, fold + i * (n + 1), i + 1, (float)factor);
+    mo_copy_scaled(matrix + i * n, pair + i * (n + 1), i + 1, (float)factor);
     matrix[i * n + i] += (float)shift;
   }
 }
 
 /* root (upper) = slope * statistics + constant I, by tiles: along whole columns, reading would
  * miss the cache. */
-static void start_root(size_t n, double slope, double constant, float *fold)
+static void start_root(size_t n, double slope, double constant, float *pair)
 {
   enum { TILE = 32 };
   const float factor = (float)slope;
@@ -259,20 +261,20 @@ static void start_root(size_t n, double slope, double constant, float *fold)
     for (size_t col = row; col < n; col += TILE)
       for (size_t i = row; i < n && i < row + TILE; i++)
         for (size_t k = col > i ? col : i; k < n && k < col + TILE; k++)
-          fold[1 + i * (n + 1) + k] = factor * fold[k * (n + 1) + i];
-  for (size_t i = 0; i < n; i++) fold[1 + i * (n + 1) + i] += (float)constant;
+          pair[1 + i * (n + 1) + k] = factor * pair[k * (n + 1) + i];
+  for (size_t i = 0; i < n; i++) pair[1 + i * (n + 1) + i] += (float)constant;
 }
 
 /* The sum of shifted inverses, the hardest one first: if it succeeds, so do the others, whose
  * shifts are larger, and if it fails the root is still what it was. */
 static bool sum_fractions(size_t n, const mo_fractions *f, double factor, double damping,
-                          float *fold, float *matrix)
+                          float *pair, float *matrix)
 {
   for (int term = 0; term < f->count; term++) {
-    load_lower(n, fold, factor, damping + f->shift[term], matrix);
+    load_lower(n, pair, factor, damping + f->shift[term], matrix);
     if (!mo_definite_invert_factor(n, matrix, n)) return false;
-    if (term == 0) start_root(n, f->linear * factor, f->constant + f->linear * damping, fold);
-    mo_definite_add_inverse(n, (float)f->weight[term], matrix, n, fold + 1, n + 1);
+    if (term == 0) start_root(n, f->linear * factor, f->constant + f->linear * damping, pair);
+    mo_definite_add_inverse(n, (float)f->weight[term], matrix, n, pair + 1, n + 1);
   }
   return true;
 }
@@ -288,17 +290,17 @@ static mo_fractions usual_fit(size_t n, double power, double low, double high)
   return f;
 }
 
-static void by_cholesky(job *j, size_t n, float *fold, double factor, float *work)
+static void by_cholesky(refresh_pass *j, size_t n, float *pair, double factor, float *work)
 {
   enum { TRIES = 3 };
   const mo_root_rule *rule = j->rule;
   float *matrix = mo_scratch_take(&work, n * n);
-  const double highest = factor * largest_eigenvalue(n, fold, work);
+  const double highest = factor * largest_eigenvalue(n, pair, work);
   double damping =
       rule->damping == MO_DAMP_ABSOLUTE ? 2.0 * rule->eps : rule->eps * highest + 1e-60;
   if (j->observed) {
     float *values = mo_scratch_take(&work, n);
-    load_lower(n, fold, factor, 0.0, matrix);
+    load_lower(n, pair, factor, 0.0, matrix);
     const bool known = mo_eigenvalues(n, matrix, values, work);
     for (size_t i = 0; known && i < n; i++) observe(j, (double)values[i], factor);
   }
@@ -307,10 +309,10 @@ static void by_cholesky(job *j, size_t n, float *fold, double factor, float *wor
     const mo_fractions f = rule->terms > 0
                                ? mo_fractions_fit(rule->power, damping, high, rule->terms)
                                : usual_fit(n, rule->power, damping, high);
-    if (sum_fractions(n, &f, factor, damping, fold, matrix)) return;
+    if (sum_fractions(n, &f, factor, damping, pair, matrix)) return;
     j->counts->retries++;
   }
-  j->counts->kept++;
+  j->counts->fallbacks++;
 }
 
 /* order[] = indices by falling estimate; equal ones keep their order. */
@@ -326,11 +328,11 @@ static void sort_falling(size_t n, const float *estimate, size_t *order)
   }
 }
 
-bool mo_basis_move(size_t n, const float *fold, float *basis, size_t *order, float *work)
+bool mo_basis_move(size_t n, const float *pair, float *basis, size_t *order, float *work)
 {
   float *product = mo_scratch_take(&work, n * n), *sorted = mo_scratch_take(&work, n * n);
   float *estimate = mo_scratch_take(&work, n);
-  mo_symm_right(MO_LOWER, n, n, fold, n + 1, basis, n, product, n);
+  mo_symm_right(MO_LOWER, n, n, pair, n + 1, basis, n, product, n);
   for (size_t i = 0; i < n; i++) estimate[i] = (float)mo_dot(basis + i * n, product + i * n, n);
   sort_falling(n, estimate, order);
   for (size_t i = 0; i < n; i++)
@@ -364,14 +366,14 @@ static void tell(mo_telemetry *telemetry, const side_names *names, const spectru
   mo_note(telemetry, names->condition, visible > 0.0 ? s->highest / visible : 1.0);
 }
 
-void mo_root_refresh(mo_side side, const mo_root_rule *rule, float *fold, float *basis,
+void mo_root_refresh(mo_side side, const mo_root_rule *rule, float *pair, float *basis,
                      float *work, mo_counts *counts, mo_telemetry *telemetry)
 {
   const mo_refresh method = mo_refresh_resolve(rule->method, side);
-  job j = {rule, counts, empty, empty, telemetry != NULL};
+  refresh_pass j = {rule, counts, empty, empty, telemetry != NULL};
   MO_FOR_BLOCKS(side, at)
   {
-    float *block = fold + at.offset;
+    float *block = pair + at.offset;
     const double factor = normalisation(at.size, block, rule);
     if (method == MO_REFRESH_CHOLESKY)
       by_cholesky(&j, at.size, block, factor, work);

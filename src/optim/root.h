@@ -39,7 +39,7 @@ typedef enum mo_damping {
 typedef struct mo_root_rule {
   double power;      /* root = (...)^-power */
   double correction; /* statistics are multiplied by it: 1/(1 - beta^t), or 1 */
-  float gain;        /* of the statistics' unit: they hold gain^2 * (true value) */
+  float grad_scale;  /* the statistics hold grad_scale^2 * (true value) */
   bool trace_norm;   /* scale each block to the trace of the identity */
   mo_damping damping;
   double eps;
@@ -56,14 +56,14 @@ size_t mo_root_basis_floats(mo_refresh method, mo_side side);
 
 /* Recomputes the root of every block. `basis` is looked at by qr alone. */
 size_t mo_root_work_floats(mo_refresh method, mo_side side);
-void mo_root_refresh(mo_side side, const mo_root_rule *rule, float *fold, float *basis,
+void mo_root_refresh(mo_side side, const mo_root_rule *rule, float *pair, float *basis,
                      float *work, mo_counts *counts, mo_telemetry *telemetry);
 
 /* The eigenvalues (ascending) and eigenvectors (rows of `matrix`) of factor * statistics +
  * shift I for one n x n block, by the first solver of the ladder that succeeds; false, and
- * counted as kept, when none does. */
+ * counted as a fall-back, when none does. */
 extern const mo_eigh_solver mo_eigh_ladder[];
-bool mo_root_decompose(size_t n, const float *fold, double factor, double shift,
+bool mo_root_decompose(size_t n, const float *pair, double factor, double shift,
                        const mo_eigh_solver *ladder, double *matrix, double *values,
                        double *work, mo_counts *counts);
 
@@ -71,6 +71,6 @@ bool mo_root_decompose(size_t n, const float *fold, double factor, double shift,
  * sorted by falling estimates of the eigenvalues: order[i] is the old place of row i. False,
  * with the basis unchanged, when the factorization fails. */
 size_t mo_basis_work_floats(size_t n);
-bool mo_basis_move(size_t n, const float *fold, float *basis, size_t *order, float *work);
+bool mo_basis_move(size_t n, const float *pair, float *basis, size_t *order, float *work);
 
 #endif

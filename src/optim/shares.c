@@ -20,7 +20,7 @@ static bool elementwise(const mousse_optimizer *opt, const mo_param *param)
 static double state_bytes(const mo_param *param)
 {
   double floats = 0;
-  for (size_t i = 0; i < param->part_count; i++) floats += (double)param->parts[i].count;
+  for (size_t i = 0; i < param->array_count; i++) floats += (double)param->arrays[i].count;
   return floats * (double)sizeof(float);
 }
 
@@ -152,5 +152,5 @@ mo_shape mo_share_shape(const mo_param *param, const mo_share *share)
 
 size_t mo_share_floats(const mo_param *param, const mo_share *share, size_t part)
 {
-  return is_whole(param) ? param->parts[part].count : share->count;
+  return is_whole(param) ? param->arrays[part].count : share->count;
 }

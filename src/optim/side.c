@@ -33,19 +33,19 @@ bool mo_block_next(mo_side side, mo_block *block)
   return left > 0;
 }
 
-size_t mo_fold_floats(mo_side side)
+size_t mo_pair_floats(mo_side side)
 {
   size_t floats = 0;
   MO_FOR_BLOCKS(side, at) floats += at.size * (at.size + 1);
   return floats;
 }
 
-void mo_side_average(mo_side side, mo_shape shape, const float *grad, double beta, float *fold)
+void mo_side_average(mo_side side, mo_shape shape, const float *grad, double beta, float *pair)
 {
   const float keep = (float)beta, add = (float)(1.0 - beta);
   MO_FOR_BLOCKS(side, at)
   {
-    float *statistics = fold + at.offset;
+    float *statistics = pair + at.offset;
     if (side.right)
       mo_syrk(MO_LOWER, MO_TRANSPOSED, at.size, shape.rows, add, grad + at.start, shape.cols,
               keep, statistics, at.size + 1);
@@ -55,12 +55,12 @@ void mo_side_average(mo_side side, mo_shape shape, const float *grad, double bet
   }
 }
 
-void mo_side_multiply(mo_side side, mo_shape shape, const float *fold, const float *x, float *y)
+void mo_side_multiply(mo_side side, mo_shape shape, const float *pair, const float *x, float *y)
 {
   const size_t cols = shape.cols;
   MO_FOR_BLOCKS(side, at)
   {
-    const float *root = fold + at.offset + 1;
+    const float *root = pair + at.offset + 1;
     if (side.right)
       mo_symm_right(MO_UPPER, shape.rows, at.size, root, at.size + 1, x + at.start, cols,
                     y + at.start, cols);
@@ -70,34 +70,34 @@ void mo_side_multiply(mo_side side, mo_shape shape, const float *fold, const flo
   }
 }
 
-void mo_side_dense(mo_side side, const float *fold, float *dense)
+void mo_side_dense(mo_side side, const float *pair, float *dense)
 {
   const size_t n = side.size;
   for (size_t i = 0; i < n; i++)
-    memcpy(dense + i * (n + 1), fold + 1 + i * (n + 2), (n - i) * sizeof *dense);
+    memcpy(dense + i * (n + 1), pair + 1 + i * (n + 2), (n - i) * sizeof *dense);
   mo_mirror_upper(n, dense, n);
 }
 
-void mo_side_identity(mo_side side, float *fold)
+void mo_side_identity(mo_side side, float *pair)
 {
   MO_FOR_BLOCKS(side, at)
   for (size_t i = 0; i < at.size; i++)
     for (size_t j = i; j < at.size; j++)
-      fold[at.offset + i * (at.size + 1) + j + 1] = i == j ? 1.0f : 0.0f;
+      pair[at.offset + i * (at.size + 1) + j + 1] = i == j ? 1.0f : 0.0f;
 }
 
-float mo_side_largest(mo_side side, const float *fold)
+float mo_side_largest(mo_side side, const float *pair)
 {
   float largest = 0.0f;
   MO_FOR_BLOCKS(side, at)
   for (size_t i = 0; i < at.size; i++)
-    largest = fmaxf(largest, mo_largest(fold + at.offset + i * (at.size + 1), i + 1));
+    largest = fmaxf(largest, mo_largest(pair + at.offset + i * (at.size + 1), i + 1));
   return largest;
 }
 
-void mo_side_scale(mo_side side, float *fold, float factor)
+void mo_side_scale(mo_side side, float *pair, float factor)
 {
   MO_FOR_BLOCKS(side, at)
   for (size_t i = 0; i < at.size; i++)
-    mo_scale(fold + at.offset + i * (at.size + 1), i + 1, factor);
+    mo_scale(pair + at.offset + i * (at.size + 1), i + 1, factor);
 }

@@ -5,9 +5,9 @@
  *     root         P, a symmetric matrix computed from the statistics now and then (root.h)
  *
  * A side longer than `block` is cut into consecutive diagonal blocks that know nothing of each
- * other. Both matrices of a block of n are symmetric, so one n x (n + 1) array, the fold, holds
- * them: the statistics are the lower triangle of the matrix at `fold`, the root is the upper
- * triangle of the matrix at `fold + 1`, both with rows n + 1 apart. Blocks follow one another.
+ * other. Both matrices of a block of n are symmetric, so one n x (n + 1) array, the pair, holds
+ * them: the statistics are the lower triangle of the matrix at `pair`, the root is the upper
+ * triangle of the matrix at `pair + 1`, both with rows n + 1 apart. Blocks follow one another.
  */
 #ifndef MOUSSE_OPTIM_SIDE_H
 #define MOUSSE_OPTIM_SIDE_H
@@ -35,7 +35,7 @@ mo_side mo_side_make(mo_shape shape, bool right, size_t block);
 /* Not cut, and absent when it is longer than `longest`. */
 mo_side mo_side_up_to(mo_shape shape, bool right, size_t longest);
 
-/* Block after block: its place along the side, its size, its place in the fold. */
+/* Block after block: its place along the side, its size, its place in the pair. */
 typedef struct mo_block {
   size_t start, size, offset;
 } mo_block;
@@ -46,24 +46,24 @@ bool mo_block_next(mo_side side, mo_block *block); /* false past the last */
 #define MO_FOR_BLOCKS(side, at)                                                                \
   for (mo_block at = mo_block_first(side); at.start < (side).size; mo_block_next(side, &at))
 
-size_t mo_fold_floats(mo_side side);
+size_t mo_pair_floats(mo_side side);
 
 /* One step of the moving average, from the scaled gradient. */
-void mo_side_average(mo_side side, mo_shape shape, const float *grad, double beta, float *fold);
+void mo_side_average(mo_side side, mo_shape shape, const float *grad, double beta, float *pair);
 
 /* y = P x (left) or x P (right); x and y are shape.rows x shape.cols and do not overlap. */
-void mo_side_multiply(mo_side side, mo_shape shape, const float *fold, const float *x,
+void mo_side_multiply(mo_side side, mo_shape shape, const float *pair, const float *x,
                       float *y);
 
 /* The root of a side that is not cut, as a whole size x size matrix. */
-void mo_side_dense(mo_side side, const float *fold, float *dense);
+void mo_side_dense(mo_side side, const float *pair, float *dense);
 
 /* Sets every root to the identity. */
-void mo_side_identity(mo_side side, float *fold);
+void mo_side_identity(mo_side side, float *pair);
 
 /* The largest magnitude in the statistics, and their product with a factor; roots are passed
  * over. */
-float mo_side_largest(mo_side side, const float *fold);
-void mo_side_scale(mo_side side, float *fold, float factor);
+float mo_side_largest(mo_side side, const float *pair);
+void mo_side_scale(mo_side side, float *pair, float factor);
 
 #endif

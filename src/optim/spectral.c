@@ -167,19 +167,19 @@ static void short_gram(mo_shape shape, bool same, const float *x0, const float *
   }
 }
 
-/* out = P in P for the short side's root P in `fold` and a symmetric `in`; half and dense are
+/* out = P in P for the short side's root P in `pair` and a symmetric `in`; half and dense are
  * scratch. All n x n. The second product is known to be symmetric. */
-static void sandwich(mo_side side, const float *fold, const float *in, float *half,
+static void sandwich(mo_side side, const float *pair, const float *in, float *half,
                      float *dense, float *out)
 {
   const size_t n = side.size;
   const mo_shape square = {n, n};
-  mo_side_multiply((mo_side){false, n, side.block}, square, fold, in, half);
+  mo_side_multiply((mo_side){false, n, side.block}, square, pair, in, half);
   if (side.block < n) {
-    mo_side_multiply((mo_side){true, n, side.block}, square, fold, half, out);
+    mo_side_multiply((mo_side){true, n, side.block}, square, pair, half, out);
     return;
   }
-  mo_side_dense(side, fold, dense);
+  mo_side_dense(side, pair, dense);
   mo_symmetric_product(MO_PLAIN, MO_PLAIN, n, n, half, n, dense, n, out);
 }
 

@@ -47,7 +47,7 @@ double mo_spectral_flops(const mo_spectral *pipeline);
 /* The power of a side's root: alpha, or 2 alpha where the fused form wants P^2. */
 double mo_spectral_power(const mo_spectral *pipeline, mo_side side, double alpha);
 
-/* u = the update for x0; epsilon is Newton-Schulz's 1e-7 in the units of x0. The fold of an
+/* u = the update for x0; epsilon is Newton-Schulz's 1e-7 in the units of x0. The pair of an
  * absent side is not looked at. An x0 of zeros gives zeros. Notes ns_residual,
  * ||N N^T - I||_F / sqrt(rank side). */
 size_t mo_spectral_floats(const mo_spectral *pipeline); /* of work */

@@ -1,4 +1,4 @@
-/* stream.c - bytes between a caller's callback and all ranks. */
+/* state_stream.c - bytes between a caller's callback and all ranks. */
 #include "optim/state_stream.h"
 
 #include <stdarg.h>
@@ -7,14 +7,14 @@
 
 enum { CHUNK = MO_EXCHANGE_FLOATS * sizeof(float) };
 
-void mo_stream_start(mo_stream *s, mousse_optimizer *opt, mousse_write_fn write,
-                     mousse_read_fn read, void *user)
+void mo_state_stream_start(mo_state_stream *s, mousse_optimizer *opt, mousse_write_fn write,
+                           mousse_read_fn read, void *user)
 {
-  *s = (mo_stream){.opt = opt, .write = write, .read = read, .user = user};
+  *s = (mo_state_stream){.opt = opt, .write = write, .read = read, .user = user};
   XXH3_64bits_reset(&s->hash);
 }
 
-void mo_stream_fail(mo_stream *s, mousse_status status, const char *format, ...)
+void mo_state_stream_fail(mo_state_stream *s, mousse_status status, const char *format, ...)
 {
   if (s->status != MOUSSE_OK) return;
   char text[sizeof s->opt->error.text];
@@ -25,14 +25,14 @@ void mo_stream_fail(mo_stream *s, mousse_status status, const char *format, ...)
   s->status = mo_fail(&s->opt->error, status, "%s", text);
 }
 
-static bool is_first(const mo_stream *s)
+static bool is_first(const mo_state_stream *s)
 {
   return s->opt->comm.rank == 0;
 }
 
 /* The exchange buffer from root to every rank. Bits are copied, never added, so any data may
  * pass as floats. */
-static void spread(mo_stream *s, size_t bytes, int root)
+static void spread(mo_state_stream *s, size_t bytes, int root)
 {
   const mousse_comm *comm = &s->opt->comm;
   const size_t floats = (bytes + sizeof(float) - 1) / sizeof(float);
@@ -40,10 +40,10 @@ static void spread(mo_stream *s, size_t bytes, int root)
   if (comm->broadcast(comm->context, s->opt->exchange, floats, root) == 0) return;
   s->opt->phase = MO_BROKEN;
   s->status = MOUSSE_OK; /* this failure is the one that matters */
-  mo_stream_fail(s, MOUSSE_COMM, "could not exchange saved state with the other ranks");
+  mo_state_stream_fail(s, MOUSSE_COMM, "could not exchange saved state with the other ranks");
 }
 
-void mo_stream_agree(mo_stream *s)
+void mo_state_stream_agree(mo_state_stream *s)
 {
   if (s->opt->comm.size == 1) return;
   int32_t code = s->status;
@@ -51,39 +51,39 @@ void mo_stream_agree(mo_stream *s)
   spread(s, sizeof code, 0);
   memcpy(&code, s->opt->exchange, sizeof code);
   if (code != MOUSSE_OK)
-    mo_stream_fail(s, (mousse_status)code, "rank 0 could not save or restore the state");
+    mo_state_stream_fail(s, (mousse_status)code, "rank 0 could not save or restore the state");
 }
 
-void mo_stream_put(mo_stream *s, const void *data, size_t bytes)
+void mo_state_stream_put(mo_state_stream *s, const void *data, size_t bytes)
 {
   if (s->status != MOUSSE_OK || !is_first(s) || bytes == 0) return;
   XXH3_64bits_update(&s->hash, data, bytes);
   if (s->write(s->user, data, bytes) != 0)
-    mo_stream_fail(s, MOUSSE_IO, "the callback could not write the optimizer's state");
+    mo_state_stream_fail(s, MOUSSE_IO, "the callback could not write the optimizer's state");
 }
 
-void mo_stream_put_from(mo_stream *s, int owner, const void *data, size_t bytes)
+void mo_state_stream_put_from(mo_state_stream *s, int owner, const void *data, size_t bytes)
 {
   if (s->opt->comm.size == 1) {
-    mo_stream_put(s, data, bytes);
+    mo_state_stream_put(s, data, bytes);
     return;
   }
   for (size_t done = 0; done < bytes; done += CHUNK) {
     const size_t chunk = bytes - done < CHUNK ? bytes - done : CHUNK;
     if (s->opt->comm.rank == owner) memcpy(s->opt->exchange, (const char *)data + done, chunk);
     spread(s, chunk, owner);
-    mo_stream_put(s, s->opt->exchange, chunk);
+    mo_state_stream_put(s, s->opt->exchange, chunk);
   }
 }
 
-static void read_first(mo_stream *s, void *data, size_t bytes)
+static void read_first(mo_state_stream *s, void *data, size_t bytes)
 {
   if (s->status == MOUSSE_OK && s->read(s->user, data, bytes) != 0)
-    mo_stream_fail(s, MOUSSE_IO,
-                   "the callback could not read the optimizer's state; is it cut short?");
+    mo_state_stream_fail(s, MOUSSE_IO,
+                         "the callback could not read the optimizer's state; is it cut short?");
 }
 
-void mo_stream_get(mo_stream *s, void *data, size_t bytes)
+void mo_state_stream_get(mo_state_stream *s, void *data, size_t bytes)
 {
   const bool alone = s->opt->comm.size == 1;
   for (size_t done = 0; s->status == MOUSSE_OK && done < bytes; done += CHUNK) {
@@ -94,7 +94,7 @@ void mo_stream_get(mo_stream *s, void *data, size_t bytes)
       /* The verdict travels first, through the same buffer. */
       char kept[sizeof(int32_t)];
       memcpy(kept, place, sizeof kept);
-      mo_stream_agree(s);
+      mo_state_stream_agree(s);
       memcpy(place, kept, sizeof kept);
       if (s->status == MOUSSE_OK) spread(s, chunk, 0);
       if (s->status == MOUSSE_OK && data != NULL) memcpy((char *)data + done, place, chunk);
@@ -103,7 +103,7 @@ void mo_stream_get(mo_stream *s, void *data, size_t bytes)
   }
 }
 
-uint64_t mo_stream_checksum(const mo_stream *s)
+uint64_t mo_state_stream_checksum(const mo_state_stream *s)
 {
   return XXH3_64bits_digest(&s->hash);
 }

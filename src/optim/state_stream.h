@@ -1,4 +1,4 @@
-/* stream.h - bytes between a caller's callback and all ranks, with a running checksum.
+/* state_stream.h - bytes between a caller's callback and all ranks, with a running checksum.
  *
  * Rank 0 alone calls the callback. Every rank makes the same calls in the same order; the first
  * failure sticks, and after it the calls only keep the ranks in step.
@@ -11,34 +11,34 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-typedef struct mo_stream {
+typedef struct mo_state_stream {
   mousse_optimizer *opt;
   mousse_write_fn write;
   mousse_read_fn read;
   void *user;
   XXH3_state_t hash;
   mousse_status status; /* the first failure */
-} mo_stream;
+} mo_state_stream;
 
-void mo_stream_start(mo_stream *s, mousse_optimizer *opt, mousse_write_fn write,
-                     mousse_read_fn read, void *user);
+void mo_state_stream_start(mo_state_stream *s, mousse_optimizer *opt, mousse_write_fn write,
+                           mousse_read_fn read, void *user);
 
 /* Notes a failure with its sentence, unless there was one before. */
-void mo_stream_fail(mo_stream *s, mousse_status status, const char *format, ...)
+void mo_state_stream_fail(mo_state_stream *s, mousse_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Writes bytes that every rank has. */
-void mo_stream_put(mo_stream *s, const void *data, size_t bytes);
+void mo_state_stream_put(mo_state_stream *s, const void *data, size_t bytes);
 
 /* Writes bytes that only `owner` has; elsewhere data is not looked at. */
-void mo_stream_put_from(mo_stream *s, int owner, const void *data, size_t bytes);
+void mo_state_stream_put_from(mo_state_stream *s, int owner, const void *data, size_t bytes);
 
 /* Reads bytes for every rank; data may be NULL on ranks that do not want them. */
-void mo_stream_get(mo_stream *s, void *data, size_t bytes);
+void mo_state_stream_get(mo_state_stream *s, void *data, size_t bytes);
 
 /* Gives every rank rank 0's verdict. */
-void mo_stream_agree(mo_stream *s);
+void mo_state_stream_agree(mo_state_stream *s);
 
-uint64_t mo_stream_checksum(const mo_stream *s);
+uint64_t mo_state_stream_checksum(const mo_state_stream *s);
 
 #endif

@@ -95,7 +95,7 @@ static void note_end(mo_param *param)
 {
   mo_note(param->telemetry, "refreshes", (double)param->counts.refreshes);
   mo_note(param->telemetry, "retries", (double)param->counts.retries);
-  mo_note(param->telemetry, "fallbacks", (double)param->counts.kept);
+  mo_note(param->telemetry, "fallbacks", (double)param->counts.fallbacks);
 }
 
 /* How many items of the parallel loop this rank's share is. What is told to an observer is told
@@ -112,16 +112,16 @@ static void update_part(mousse_optimizer *opt, mo_param *param, mo_shape shape, 
 {
   const mo_group *group = mo_param_group(opt, param);
   const size_t place = param->own->first + start;
-  float *state[MO_MAX_PARTS];
-  for (size_t i = 0; i < param->part_count; i++) state[i] = param->state[i] + start;
+  float *state[MO_MAX_STATE_ARRAYS];
+  for (size_t i = 0; i < param->array_count; i++) state[i] = param->state[i] + start;
   const mo_update u = {.shape = shape,
                        .step = opt->steps + 1,
-                       .phase = param->phase,
+                       .stagger_offset = param->stagger_offset,
                        .value = param->value + place,
                        .grad = param->grad + place,
                        .state = state,
                        .work = opt->work[thread],
-                       .gain = mo_unit_gain(param->unit),
+                       .grad_scale = mo_grad_scale(param->scale_exponent),
                        .counts = &param->counts,
                        .telemetry = opt->watched ? param->telemetry : NULL};
   group->algorithm->update(group->config, &u);
@@ -171,14 +171,15 @@ static void warn_of_fallbacks(mousse_optimizer *opt)
 {
   for (size_t i = 0; i < opt->param_count; i++) {
     mo_param *param = &opt->params[i];
-    if (param->counts.kept == param->kept_told) continue;
-    param->kept_told = param->counts.kept;
+    if (param->counts.fallbacks == param->fallbacks_told) continue;
+    param->fallbacks_told = param->counts.fallbacks;
     if (opt->env.log == NULL) continue;
     char text[256];
     snprintf(text, sizeof text,
              "step %llu: every solver failed on '%.100s'; it keeps its previous "
              "preconditioner (%llu times so far)",
-             (unsigned long long)opt->steps, param->name, (unsigned long long)param->kept_told);
+             (unsigned long long)opt->steps, param->name,
+             (unsigned long long)param->fallbacks_told);
     opt->env.log(opt->env.user, 1, text);
   }
 }
@@ -187,7 +188,7 @@ mousse_status mousse_step(mousse_optimizer *opt)
 {
   MO_TRY(mo_require(opt, MO_READY, "mousse_step"));
   MO_TRY(check_gradients(opt));
-  MO_TRY(mo_exchange_units(opt));
+  MO_TRY(mo_exchange_grad_scales(opt));
   mo_blas_enter();
   update_all(opt);
   mo_blas_leave();

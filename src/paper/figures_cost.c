@@ -162,19 +162,19 @@ enum { FORMS = sizeof forms / sizeof *forms };
 static double planned_bytes(const char *preset, const memory_form *form)
 {
   static const run_notices nowhere = {NULL, NULL};
-  train_run run;
+  train_options run;
   train_estimate estimate;
   gpt_config config;
   double bytes = NAN;
-  if (run_defaults(&run, NULL) != MOUSSE_OK ||
-      run_set(&run, "preset", preset, &nowhere, NULL) != MOUSSE_OK ||
-      run_set(&run, "optimizer", form->optimizer, &nowhere, NULL) != MOUSSE_OK ||
-      run_set(&run, "device_batch_size", "4", &nowhere, NULL) != MOUSSE_OK)
+  if (options_defaults(&run, NULL) != MOUSSE_OK ||
+      options_set(&run, "preset", preset, &nowhere, NULL) != MOUSSE_OK ||
+      options_set(&run, "optimizer", form->optimizer, &nowhere, NULL) != MOUSSE_OK ||
+      options_set(&run, "device_batch_size", "4", &nowhere, NULL) != MOUSSE_OK)
     return NAN;
   if (form->sides[0] != '\0' &&
-      run_set(&run, "opt.sides", form->sides, &nowhere, NULL) != MOUSSE_OK)
+      options_set(&run, "opt.sides", form->sides, &nowhere, NULL) != MOUSSE_OK)
     return NAN;
-  if (run_model(&run, NULL, 0, &config, NULL) == MOUSSE_OK &&
+  if (options_model(&run, NULL, 0, &config, NULL) == MOUSSE_OK &&
       estimate_open(&estimate, &run, &config, &nowhere, NULL) == MOUSSE_OK) {
     bytes = (double)(estimate.model_bytes + estimate.optimizer_bytes);
     estimate_close(&estimate);

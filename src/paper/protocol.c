@@ -111,20 +111,21 @@ enum {
   TELEMETRY_EVERY = 3
 };
 
-static mousse_status set(train_run *run, const char *key, const char *text, mo_error *error)
+static mousse_status set(train_options *run, const char *key, const char *text, mo_error *error)
 {
   static const run_notices nowhere = {NULL, NULL};
-  return run_set(run, key, text, &nowhere, error);
+  return options_set(run, key, text, &nowhere, error);
 }
 
-static mousse_status set_number(train_run *run, const char *key, double value, mo_error *error)
+static mousse_status set_number(train_options *run, const char *key, double value,
+                                mo_error *error)
 {
   char text[32];
   snprintf(text, sizeof text, "%.6g", value);
   return set(run, key, text, error);
 }
 
-static mousse_status set_size(train_run *run, const study_scale *scale, int size,
+static mousse_status set_size(train_options *run, const study_scale *scale, int size,
                               mo_error *error)
 {
   const study_size *s = &scale->sizes[size];
@@ -136,7 +137,7 @@ static mousse_status set_size(train_run *run, const study_scale *scale, int size
   return set_number(run, "batch_size", scale->batch_size, error);
 }
 
-static mousse_status set_course(train_run *run, const study_scale *scale, int percent,
+static mousse_status set_course(train_options *run, const study_scale *scale, int percent,
                                 mo_error *error)
 {
   const int steps = scale->steps * percent / 100;
@@ -149,7 +150,7 @@ static mousse_status set_course(train_run *run, const study_scale *scale, int pe
 }
 
 /* "opt.graft=off opt.eps=1e-3" */
-static mousse_status set_all(train_run *run, const char *options, mo_error *error)
+static mousse_status set_all(train_options *run, const char *options, mo_error *error)
 {
   char key[64], value[64];
   int used = 0;
@@ -179,7 +180,7 @@ static mousse_status new_cell(study_protocol *p, const contender *who, const cha
   for (char *c = cell->name; *c != '\0'; c++)
     if (*c == ' ') *c = '_';
   for (size_t i = 0; i < cell->rate_count; i++) cell->rates[i] = ldexp(who->lowest, (int)i);
-  MO_TRY(run_defaults(&cell->run, error));
+  MO_TRY(options_defaults(&cell->run, error));
   MO_TRY(set_size(&cell->run, p->scale, size, error));
   MO_TRY(set_course(&cell->run, p->scale, percent, error));
   MO_TRY(set(&cell->run, "recipe", "paper", error)); /* what differs is said by the cell */
@@ -272,7 +273,7 @@ static mousse_status add_run(const study_cell *cell, double rate, size_t seed, s
                              size_t *index, mo_error *error)
 {
   char name[STUDY_NAME];
-  train_run run = cell->run;
+  train_options run = cell->run;
   MO_TRY(set_number(&run, "lr", rate, error));
   MO_TRY(set_number(&run, "seed", (double)seed, error));
   snprintf(name, sizeof name, "%s,lr=%g,seed=%zu", cell->name, rate, seed);

@@ -41,7 +41,7 @@ typedef struct study_cell {
   unsigned figures;      /* bits of enum figure_id that need it */
   int size;
   study_schedule schedule;
-  train_run run; /* without learning rate and seed */
+  train_options run; /* without learning rate and seed */
   double rates[STUDY_MOST_RATES];
   size_t rate_count, seed_count;
   size_t grid[STUDY_MOST_RATES];  /* runs of the first seed, by learning rate */

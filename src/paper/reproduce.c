@@ -22,7 +22,7 @@ static mousse_status find_text(const reproduction *what, char path[MO_SETTING_PA
   }
   MO_TRY(mo_path_join(path, MO_SETTING_PATH, what->directory, "text.txt", error));
   /* One that is there is complete, and the tokens are made from it. */
-  return access(path, R_OK) == 0 ? MOUSSE_OK : made_text_write(path, MADE_BYTES, error);
+  return access(path, R_OK) == 0 ? MOUSSE_OK : synthetic_text_write(path, MADE_BYTES, error);
 }
 
 static mousse_status make_data(const reproduction *what, const char *out, mo_error *error)

@@ -16,7 +16,7 @@ typedef struct reproduction {
   unsigned figures; /* bits of figure_id */
   const char *directory;
   const char *data_dir; /* token shards; NULL: DIR/data, made from text */
-  const char *text;     /* a text file; NULL: sentences made up here (made_text.h) */
+  const char *text;     /* a text file; NULL: sentences made up here (synthetic_text.h) */
   const char *command;  /* to be named in the report */
   study_execution execution;
 } reproduction;

@@ -1,4 +1,4 @@
-/* made_text.c - sentences of the form "the old sailor sees a ship near the harbour ."
+/* synthetic_text.c - sentences of the form "the old sailor sees a ship near the harbour ."
  *
  * Words are drawn with falling frequency, and what a verb acts on depends on the verb, so that
  * there is something to learn at several lengths.
@@ -49,7 +49,7 @@ static size_t sentence(uint64_t number, char *text, size_t capacity)
   return length > 0 ? (size_t)length : 0;
 }
 
-mousse_status made_text_write(const char *path, size_t bytes, mo_error *error)
+mousse_status synthetic_text_write(const char *path, size_t bytes, mo_error *error)
 {
   mo_writer file;
   mousse_status status = mo_writer_open(&file, path, error);

@@ -1,4 +1,4 @@
-/* made_text.h - English-like sentences made from a few rules, for trying things out where no
+/* synthetic_text.h - English-like sentences made from a few rules, for trying things out where no
  * text is at hand. The same text every time. */
 #ifndef MOUSSE_PAPER_SYNTHETIC_TEXT_H
 #define MOUSSE_PAPER_SYNTHETIC_TEXT_H
@@ -7,6 +7,6 @@
 
 #include <stddef.h>
 
-mousse_status made_text_write(const char *path, size_t bytes, mo_error *error);
+mousse_status synthetic_text_write(const char *path, size_t bytes, mo_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* divergence.c - follows a run's metrics.jsonl and says when it has diverged. */
+/* loss_watch.c - follows a run's metrics.jsonl and says when it has diverged. */
 #include "study/loss_watch.h"
 
 #include <jansson.h>
@@ -9,12 +9,12 @@
 enum { LONGEST_LINE = 4096 };
 static const double worse_by = 1; /* nats */
 
-void course_start(study_course *course)
+void loss_watch_start(loss_watch *watch)
 {
-  *course = (study_course){.val_loss = NAN};
+  *watch = (loss_watch){.val_loss = NAN};
 }
 
-static bool has_diverged(const study_course *c, uint64_t most_skipped)
+static bool has_diverged(const loss_watch *c, uint64_t most_skipped)
 {
   double sum = 0;
   if (c->skipped >= most_skipped) return true;
@@ -23,7 +23,7 @@ static bool has_diverged(const study_course *c, uint64_t most_skipped)
   return sum / STUDY_WINDOW > c->first + worse_by;
 }
 
-static void take_step(study_course *c, const json_t *entry)
+static void take_step(loss_watch *c, const json_t *entry)
 {
   const json_t *loss = json_object_get(entry, "loss");
   const bool skipped = json_is_true(json_object_get(entry, "skipped"));
@@ -35,7 +35,7 @@ static void take_step(study_course *c, const json_t *entry)
   c->window[c->seen++ % STUDY_WINDOW] = c->loss;
 }
 
-static bool take_line(study_course *c, const char *line, uint64_t most_skipped)
+static bool take_line(loss_watch *c, const char *line, uint64_t most_skipped)
 {
   json_t *entry = json_loads(line, 0, NULL);
   bool diverged = false;
@@ -49,18 +49,18 @@ static bool take_line(study_course *c, const char *line, uint64_t most_skipped)
   return diverged;
 }
 
-bool course_follow(study_course *course, const char *directory, uint64_t most_skipped)
+bool loss_watch_follow(loss_watch *watch, const char *directory, uint64_t most_skipped)
 {
   char path[MO_SETTING_PATH + 32], line[LONGEST_LINE];
   bool diverged = false;
   snprintf(path, sizeof path, "%s/metrics.jsonl", directory);
   FILE *file = fopen(path, "r");
   if (file == NULL) return false; /* the run has not begun */
-  if (fseek(file, course->offset, SEEK_SET) == 0) {
+  if (fseek(file, watch->offset, SEEK_SET) == 0) {
     while (!diverged && fgets(line, sizeof line, file) != NULL) {
       if (strchr(line, '\n') == NULL) break;
-      course->offset = ftell(file);
-      diverged = take_line(course, line, most_skipped);
+      watch->offset = ftell(file);
+      diverged = take_line(watch, line, most_skipped);
     }
   }
   fclose(file);

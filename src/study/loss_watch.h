@@ -1,4 +1,4 @@
-/* divergence.h - when a run is given up: its last ten losses are on average more than 1 nat
+/* loss_watch.h - when a run is given up: its last ten losses are on average more than 1 nat
  * above its very first, or as many steps in a row as the run's own limit had no finite
  * gradient.
  *
@@ -11,10 +11,10 @@
 #include "study/runs.h"
 
 /* Forgets what was read. */
-void course_start(study_course *course);
+void loss_watch_start(loss_watch *watch);
 
 /* Reads the lines added to DIRECTORY/metrics.jsonl since the last call; an unfinished last line
  * is left for the next. True: diverged. */
-bool course_follow(study_course *course, const char *directory, uint64_t most_skipped);
+bool loss_watch_follow(loss_watch *watch, const char *directory, uint64_t most_skipped);
 
 #endif

@@ -37,7 +37,7 @@ mousse_status run_child_start(study_run *r, const char *program, mo_error *error
   MO_TRY(mo_make_directories(r->directory, error));
   MO_TRY(mo_path_join(configuration, sizeof configuration, r->directory, "run.yaml", error));
   MO_TRY(mo_path_join(printed, sizeof printed, r->directory, "output.txt", error));
-  MO_TRY(run_write(&r->run, configuration, error));
+  MO_TRY(options_write(&r->run, configuration, error));
   const int output = open(printed, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (output < 0)
     return mo_fail(error, MOUSSE_IO, "%s: cannot be written: %s", printed, strerror(errno));
@@ -50,7 +50,7 @@ mousse_status run_child_start(study_run *r, const char *program, mo_error *error
   r->child = child;
   r->started = mo_seconds();
   r->state = STUDY_RUNNING;
-  course_start(&r->course);
+  loss_watch_start(&r->course);
   return MOUSSE_OK;
 }
 
@@ -74,8 +74,8 @@ static mousse_status write_result(const study_run *r, const struct rusage *used,
  * went on. */
 static bool whole_course_diverged(study_run *r)
 {
-  course_start(&r->course);
-  return course_follow(&r->course, r->directory, (uint64_t)r->run.max_skipped);
+  loss_watch_start(&r->course);
+  return loss_watch_follow(&r->course, r->directory, (uint64_t)r->run.max_skipped);
 }
 
 static study_state end_state(study_run *r, int status)
@@ -92,7 +92,8 @@ mousse_status run_child_attend(study_run *r, bool stop_diverged, mo_error *error
   struct rusage used = {0};
   const pid_t ended = wait4(r->child, &status, WNOHANG, &used);
   if (ended == 0) {
-    if (course_follow(&r->course, r->directory, (uint64_t)r->run.max_skipped) && stop_diverged)
+    if (loss_watch_follow(&r->course, r->directory, (uint64_t)r->run.max_skipped) &&
+        stop_diverged)
       kill(r->child, SIGKILL);
     return MOUSSE_OK;
   }

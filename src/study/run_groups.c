@@ -22,24 +22,24 @@ static bool is_model_row(const char *name)
  * looked at on their own. */
 static bool matters(size_t row)
 {
-  const char *name = run_settings.rows[row].name;
+  const char *name = train_settings.rows[row].name;
   if (strcmp(name, "seed") == 0 || strcmp(name, "lr") == 0 || strcmp(name, "optimizer") == 0)
     return false;
-  return run_row_effect(row) != RUN_FREE || is_model_row(name);
+  return option_row_effect(row) != OPTION_FREE || is_model_row(name);
 }
 
-static bool same_row(size_t row, const train_run *a, const train_run *b)
+static bool same_row(size_t row, const train_options *a, const train_options *b)
 {
   char x[MO_SETTING_PATH], y[MO_SETTING_PATH];
-  const mo_setting *setting = &run_settings.rows[row];
+  const mo_setting *setting = &train_settings.rows[row];
   return mo_setting_text(setting, a, x, sizeof x) && mo_setting_text(setting, b, y, sizeof y) &&
          strcmp(x, y) == 0;
 }
 
 const char *run_records_unlike(const run_records *records)
 {
-  for (size_t row = 0; row < run_settings.count; row++) {
-    const char *name = run_settings.rows[row].name;
+  for (size_t row = 0; row < train_settings.count; row++) {
+    const char *name = train_settings.rows[row].name;
     if (!is_model_row(name) && strcmp(name, "num_iterations") != 0) continue;
     for (size_t i = 1; i < records->count; i++)
       if (!same_row(row, &records->list[0].options, &records->list[i].options)) return name;
@@ -48,7 +48,7 @@ const char *run_records_unlike(const run_records *records)
 }
 
 /* The value of an opt.NAME or scalar.NAME; "" when it is not set. */
-static const char *option_value(const train_run *run, const run_option *wanted)
+static const char *option_value(const train_options *run, const train_option *wanted)
 {
   for (size_t i = 0; i < run->option_count; i++)
     if (run->options[i].scalar == wanted->scalar &&
@@ -57,15 +57,15 @@ static const char *option_value(const train_run *run, const run_option *wanted)
   return "";
 }
 
-static bool is_lr(const run_option *option)
+static bool is_lr(const train_option *option)
 {
   return !option->scalar && strcmp(option->name, "lr") == 0;
 }
 
-static bool same_options(const train_run *a, const train_run *b)
+static bool same_options(const train_options *a, const train_options *b)
 {
   for (size_t i = 0; i < a->option_count; i++) {
-    const run_option *option = &a->options[i];
+    const train_option *option = &a->options[i];
     if (!is_lr(option) && strcmp(option->value, option_value(b, option)) != 0) return false;
   }
   return true;
@@ -73,9 +73,9 @@ static bool same_options(const train_run *a, const train_run *b)
 
 static bool same_variant(const run_record *a, const run_record *b)
 {
-  const train_run *x = &a->options, *y = &b->options;
+  const train_options *x = &a->options, *y = &b->options;
   if (strcmp(x->optimizer, y->optimizer) != 0) return false;
-  for (size_t row = 0; row < run_settings.count; row++)
+  for (size_t row = 0; row < train_settings.count; row++)
     if (matters(row) && !same_row(row, x, y)) return false;
   return same_options(x, y) && same_options(y, x);
 }
@@ -178,7 +178,7 @@ static mousse_status find_variants(run_groups *groups, mo_error *error)
 }
 
 /* Whether two runs have the same optimizer and agree in all rows before this one. */
-static bool alike_before(size_t row, const train_run *a, const train_run *b)
+static bool alike_before(size_t row, const train_options *a, const train_options *b)
 {
   if (strcmp(a->optimizer, b->optimizer) != 0) return false;
   for (size_t i = 0; i < row; i++)
@@ -187,21 +187,21 @@ static bool alike_before(size_t row, const train_run *a, const train_run *b)
 }
 
 /* An option is in a label when it tells this run from one that is alike in all before. */
-static bool row_tells(const run_groups *groups, size_t row, const train_run *run)
+static bool row_tells(const run_groups *groups, size_t row, const train_options *run)
 {
   for (size_t i = 0; i < groups->count; i++) {
-    const train_run *other = &groups->list[i].runs[0]->options;
+    const train_options *other = &groups->list[i].runs[0]->options;
     if (alike_before(row, run, other) && !same_row(row, run, other)) return true;
   }
   return false;
 }
 
-static bool option_tells(const run_groups *groups, const run_option *option,
-                         const train_run *run)
+static bool option_tells(const run_groups *groups, const train_option *option,
+                         const train_options *run)
 {
   for (size_t i = 0; i < groups->count; i++) {
-    const train_run *other = &groups->list[i].runs[0]->options;
-    if (alike_before(run_settings.count, run, other) &&
+    const train_options *other = &groups->list[i].runs[0]->options;
+    if (alike_before(train_settings.count, run, other) &&
         strcmp(option_value(other, option), option->value) != 0)
       return true;
   }
@@ -216,19 +216,20 @@ static void add_to_label(char label[RUN_LABEL], const char *name, const char *va
   if (added < 0 || (size_t)added >= RUN_LABEL - length) label[length] = '\0';
 }
 
-static void label_variant(const run_groups *groups, const train_run *run, char label[RUN_LABEL])
+static void label_variant(const run_groups *groups, const train_options *run,
+                          char label[RUN_LABEL])
 {
   snprintf(label, RUN_LABEL, "%s", run->optimizer);
-  for (size_t row = 0; row < run_settings.count; row++) {
+  for (size_t row = 0; row < train_settings.count; row++) {
     char value[MO_SETTING_PATH];
-    const mo_setting *setting = &run_settings.rows[row];
+    const mo_setting *setting = &train_settings.rows[row];
     if (matters(row) && row_tells(groups, row, run) &&
         mo_setting_text(setting, run, value, sizeof value) && value[0] != '\0')
       add_to_label(label, setting->name, value);
   }
   for (size_t i = 0; i < run->option_count; i++) {
-    char name[RUN_OPTION_TEXT + 8];
-    const run_option *option = &run->options[i];
+    char name[OPTION_TEXT_SIZE + 8];
+    const train_option *option = &run->options[i];
     snprintf(name, sizeof name, "%s%s", option->scalar ? "scalar." : "", option->name);
     if (!is_lr(option) && option_tells(groups, option, run))
       add_to_label(label, name, option->value);

@@ -207,8 +207,8 @@ static mousse_status read_config(run_record *record, mo_error *error)
   if (access(path, F_OK) != 0)
     return mo_fail(error, MOUSSE_IO, "%s: not a run directory: it has no config.yaml",
                    record->directory);
-  MO_TRY(run_defaults(&record->options, error));
-  return run_read(&record->options, path, NULL, error);
+  MO_TRY(options_defaults(&record->options, error));
+  return options_read(&record->options, path, NULL, error);
 }
 
 static mousse_status find_name(run_record *record, const char *directory, mo_error *error)
@@ -285,7 +285,7 @@ void run_record_release(run_record *record)
 
 double run_record_lr(const run_record *record)
 {
-  const train_run *run = &record->options;
+  const train_options *run = &record->options;
   const mousse_option *option = NULL;
   double lr = NAN;
   for (size_t i = 0; (option = mousse_algorithm_option(run->optimizer, i)) != NULL; i++)

@@ -41,7 +41,7 @@ typedef enum record_status {
 typedef struct run_record {
   char directory[MO_SETTING_PATH]; /* without links, absolute */
   char name[256];                  /* its last component */
-  train_run options;
+  train_options options;
   record_step *steps; /* owned, in the order of the steps */
   size_t step_count, step_capacity;
   record_validation *validations; /* owned, likewise */

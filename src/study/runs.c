@@ -32,12 +32,12 @@ static bool is_compared(const char *key)
   return true;
 }
 
-static mousse_status compare_options(const study_run *r, const train_run *other,
+static mousse_status compare_options(const study_run *r, const train_options *other,
                                      mo_error *error)
 {
-  for (size_t i = 0; i < run_settings.count; i++) {
+  for (size_t i = 0; i < train_settings.count; i++) {
     char wanted[MO_SETTING_PATH], found[MO_SETTING_PATH];
-    const mo_setting *row = &run_settings.rows[i];
+    const mo_setting *row = &train_settings.rows[i];
     if (!is_compared(row->name)) continue;
     if (!mo_setting_text(row, &r->run, wanted, sizeof wanted) ||
         !mo_setting_text(row, other, found, sizeof found) || strcmp(wanted, found) != 0)
@@ -56,20 +56,20 @@ static mousse_status compare_options(const study_run *r, const train_run *other,
 }
 
 /* All that can be wrong with a run but its data: told before the first is started. */
-static mousse_status check_options(const train_run *run, mo_error *error)
+static mousse_status check_options(const train_options *run, mo_error *error)
 {
   static const run_notices nowhere = {NULL, NULL};
   gpt_config config;
   train_estimate estimate;
-  MO_TRY(run_check(run, error));
-  MO_TRY(run_model(run, NULL, 0, &config, error));
+  MO_TRY(options_check(run, error));
+  MO_TRY(options_model(run, NULL, 0, &config, error));
   MO_TRY(estimate_open(&estimate, run, &config, &nowhere, error));
   estimate_close(&estimate);
   return MOUSSE_OK;
 }
 
-mousse_status study_add(study_runs *runs, const char *name, const train_run *run, size_t *index,
-                        mo_error *error)
+mousse_status study_add(study_runs *runs, const char *name, const train_options *run,
+                        size_t *index, mo_error *error)
 {
   size_t at = 0;
   while (at < runs->count && strcmp(runs->runs[at].name, name) != 0) at++;
@@ -86,7 +86,7 @@ mousse_status study_add(study_runs *runs, const char *name, const train_run *run
   if (strlen(r->directory) >= sizeof r->run.out)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: the path is too long", r->directory);
   memcpy(r->run.out, r->directory, strlen(r->directory) + 1);
-  course_start(&r->course);
+  loss_watch_start(&r->course);
   MO_TRY(check_options(&r->run, error));
   runs->count = at + 1;
   return MOUSSE_OK;
@@ -104,15 +104,15 @@ static mousse_status look_at(study_run *r, mo_error *error)
   MO_TRY(mo_path_join(path, sizeof path, r->directory, "run.yaml", error));
   if (access(path, F_OK) != 0) return MOUSSE_OK;
   static const run_notices nowhere = {NULL, NULL};
-  train_run *made = mo_allocate(NULL, sizeof *made);
+  train_options *made = mo_allocate(NULL, sizeof *made);
   if (made == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to read it", path);
-  mousse_status status = run_defaults(made, error);
-  if (status == MOUSSE_OK) status = run_read(made, path, &nowhere, error);
+  mousse_status status = options_defaults(made, error);
+  if (status == MOUSSE_OK) status = options_read(made, path, &nowhere, error);
   if (status == MOUSSE_OK) status = compare_options(r, made, error);
   mo_release(NULL, made, sizeof *made);
   if (status == MOUSSE_OK) status = run_result_read(r, error);
   if (status == MOUSSE_OK && r->state != STUDY_WAITING)
-    course_follow(&r->course, r->directory, (uint64_t)r->run.max_skipped);
+    loss_watch_follow(&r->course, r->directory, (uint64_t)r->run.max_skipped);
   return status;
 }
 

@@ -31,20 +31,20 @@ typedef enum study_state {
 const char *study_state_name(study_state state);
 
 /* What is known of a run's losses while it goes on. */
-typedef struct study_course {
+typedef struct loss_watch {
   long offset; /* of metrics.jsonl that is read already */
   uint64_t step;
   double loss;     /* of the last step; infinite when it was skipped */
   double val_loss; /* the last; NAN: none yet */
   double first, window[STUDY_WINDOW];
   uint64_t seen, skipped; /* steps, and the last ones of them in a row without a gradient */
-} study_course;
+} loss_watch;
 
 typedef struct study_run {
   char name[STUDY_NAME], directory[MO_SETTING_PATH];
-  train_run run;
+  train_options run;
   study_state state;
-  study_course course;
+  loss_watch course;
   pid_t child;
   double started;
 } study_run;
@@ -57,8 +57,8 @@ typedef struct study_runs {
 } study_runs;
 
 /* Adds a run unless one of that name is there; then it must be the same. index may be NULL. */
-mousse_status study_add(study_runs *runs, const char *name, const train_run *run, size_t *index,
-                        mo_error *error);
+mousse_status study_add(study_runs *runs, const char *name, const train_options *run,
+                        size_t *index, mo_error *error);
 void study_release(study_runs *runs);
 
 typedef struct study_execution {

@@ -101,15 +101,15 @@ static mousse_status add_run(const sweep_axes *axes, const size_t *indices, bool
   char name[STUDY_NAME] = "", text[SWEEP_TEXT];
   bool logarithmic;
   double low, high;
-  train_run run;
-  MO_TRY(run_defaults(&run, error));
+  train_options run;
+  MO_TRY(options_defaults(&run, error));
   for (size_t i = 0; i < axes->count; i++) {
     const sweep_axis *axis = &axes->axes[i];
     if (random)
       MO_TRY(draw(axis, seed, i, number, text, error));
     else
       value_at(axis, indices[i], text);
-    MO_TRY(run_set(&run, axis->key, text, &nowhere, error));
+    MO_TRY(options_set(&run, axis->key, text, &nowhere, error));
     if (value_count(axis) > 1 || is_range(axis->values, &logarithmic, &low, &high))
       MO_TRY(append_name(name, axis->key, text, error));
   }

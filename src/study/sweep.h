@@ -22,7 +22,7 @@ enum { SWEEP_MOST_AXES = 48, SWEEP_TEXT = 1024, SWEEP_MOST_RUNS = 100000 };
 
 /* One option; its values as text, separated by commas. */
 typedef struct sweep_axis {
-  char key[RUN_OPTION_TEXT + 16], values[SWEEP_TEXT];
+  char key[OPTION_TEXT_SIZE + 16], values[SWEEP_TEXT];
 } sweep_axis;
 
 typedef struct sweep_axes {

@@ -239,7 +239,7 @@ static mousse_status check_model(const char *path, const gpt_config *wanted, mo_
                  wanted->vocab_size);
 }
 
-mousse_status checkpoint_admit(const char *root, uint64_t step, const train_run *run,
+mousse_status checkpoint_admit(const char *root, uint64_t step, const train_options *run,
                                const gpt_config *config, uint64_t data_fingerprint,
                                trainer_state *state, const run_notices *notices,
                                mo_error *error)

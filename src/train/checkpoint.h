@@ -21,7 +21,7 @@ typedef struct checkpoint_content {
   const gpt_params *params;
   mousse_optimizer *optimizer;
   const mo_tokenizer *tokenizer; /* NULL: none is kept */
-  const train_run *run;
+  const train_options *run;
   const mousse_comm *comm;
   uint64_t data_fingerprint;
   const trainer_state *state;
@@ -35,7 +35,7 @@ mousse_status checkpoint_save(const char *root, const checkpoint_content *conten
 /* Reads the state of a verified checkpoint and compares it with what the run asks for now,
  * before anything large is made: another model or optimizer is refused, other differences are
  * said. */
-mousse_status checkpoint_admit(const char *root, uint64_t step, const train_run *run,
+mousse_status checkpoint_admit(const char *root, uint64_t step, const train_options *run,
                                const gpt_config *config, uint64_t data_fingerprint,
                                trainer_state *state, const run_notices *notices,
                                mo_error *error);

@@ -10,15 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-mousse_status estimate_model(const train_run *run, const run_notices *notices,
+mousse_status estimate_model(const train_options *run, const run_notices *notices,
                              gpt_config *config, mo_error *error)
 {
-  MO_TRY(run_check(run, error));
+  MO_TRY(options_check(run, error));
   if (access(run->data_dir, F_OK) == 0) return session_model(run, NULL, notices, config, error);
   if (run->data_dir[0] != '\0')
     run_notify(notices, "data_dir '%s' is not there (yet): vocabulary of the preset",
                run->data_dir);
-  return run_model(run, NULL, 0, config, error);
+  return options_model(run, NULL, 0, config, error);
 }
 
 static const char first_layer[] = "transformer.h.0.";
@@ -29,7 +29,8 @@ static bool is_layered(const gpt_tensor *t)
 }
 
 static mousse_status describe(estimate_tensor *row, const gpt_tensor *t, size_t layer,
-                              const train_run *run, const train_groups *groups, mo_error *error)
+                              const train_options *run, const train_groups *groups,
+                              mo_error *error)
 {
   double decay = 0;
   const mousse_status status =
@@ -53,7 +54,7 @@ static mousse_status describe(estimate_tensor *row, const gpt_tensor *t, size_t 
 }
 
 /* The tensors before the layers, each layer's, and those after. */
-static mousse_status list_tensors(train_estimate *e, const train_run *run,
+static mousse_status list_tensors(train_estimate *e, const train_options *run,
                                   const gpt_params *one, const train_groups *groups,
                                   mo_error *error)
 {
@@ -83,8 +84,8 @@ static size_t one_layer_state(const gpt_params *one, const train_groups *groups)
   return bytes;
 }
 
-static mousse_status fill(train_estimate *e, const train_run *run, const run_notices *notices,
-                          mo_error *error)
+static mousse_status fill(train_estimate *e, const train_options *run,
+                          const run_notices *notices, mo_error *error)
 {
   gpt_params *one = NULL;
   train_groups groups = {0};
@@ -103,10 +104,12 @@ static mousse_status fill(train_estimate *e, const train_run *run, const run_not
   return status;
 }
 
-mousse_status estimate_open(train_estimate *e, const train_run *run, const gpt_config *config,
-                            const run_notices *notices, mo_error *error)
+mousse_status estimate_open(train_estimate *e, const train_options *run,
+                            const gpt_config *config, const run_notices *notices,
+                            mo_error *error)
 {
-  const gpt_shape shape = {run_micro_batch(run), config->sequence_len, run_threads(run), true};
+  const gpt_shape shape = {options_micro_batch(run), config->sequence_len, options_threads(run),
+                           true};
   *e = (train_estimate){.config = *config,
                         .parameters = gpt_parameter_count(config),
                         .model_bytes = gpt_plan_bytes(config, &shape)};
@@ -139,12 +142,12 @@ double estimate_speed(int threads)
                   .a_stride = SIZE,
                   .b_stride = SIZE,
                   .c_stride = SIZE};
-  const mo_job job = mo_product_plan(&p);
+  const mo_task job = mo_product_plan(&p);
   double best = 0, started = mo_seconds();
   mo_blas_enter();
   while (mo_seconds() - started < 0.2) {
     const double before = mo_seconds();
-    mo_parallel_jobs(threads, &job, 1);
+    mo_parallel_tasks(threads, &job, 1);
     const double speed = 2.0 * SIZE * SIZE * SIZE / (mo_seconds() - before);
     if (speed > best) best = speed;
   }

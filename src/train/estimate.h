@@ -25,10 +25,10 @@ typedef struct train_estimate {
 } train_estimate;
 
 /* The model of a run whose data need not be there yet. */
-mousse_status estimate_model(const train_run *run, const run_notices *notices,
+mousse_status estimate_model(const train_options *run, const run_notices *notices,
                              gpt_config *config, mo_error *error);
 
-mousse_status estimate_open(train_estimate *estimate, const train_run *run,
+mousse_status estimate_open(train_estimate *estimate, const train_options *run,
                             const gpt_config *config, const run_notices *notices,
                             mo_error *error);
 void estimate_close(train_estimate *estimate);

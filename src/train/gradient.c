@@ -1,4 +1,4 @@
-/* gradient.c - accumulation, the tree over shards, norm and clipping. */
+/* gradient.c - accumulation, the tree over slices, norm and clipping. */
 #include "train/gradient.h"
 
 #include "base/parallel.h"
@@ -20,9 +20,9 @@ static size_t batch_tokens(const train_gradient *g)
   return g->micro_batch * g->loader->length;
 }
 
-static size_t own_shards(const train_gradient *g)
+static size_t own_slices(const train_gradient *g)
 {
-  return g->shards / (size_t)g->comm->size;
+  return g->slices / (size_t)g->comm->size;
 }
 
 static bool is_power_of_two(size_t n)
@@ -30,16 +30,16 @@ static bool is_power_of_two(size_t n)
   return n > 0 && (n & (n - 1)) == 0;
 }
 
-bool gradient_divides(size_t shards, size_t ranks)
+bool gradient_divides(size_t slices, size_t ranks)
 {
-  return shards % ranks == 0 && (ranks == 1 || is_power_of_two(shards / ranks));
+  return slices % ranks == 0 && (ranks == 1 || is_power_of_two(slices / ranks));
 }
 
-/* The sums that wait while a tree over `shards` is walked: at 2^level for every level below. */
+/* The sums that wait while a tree over `slices` is walked: at 2^level for every level below. */
 static bool open_partial(train_gradient *g)
 {
   bool have = true;
-  for (size_t level = 0; (size_t)1 << level < own_shards(g); level++) {
+  for (size_t level = 0; (size_t)1 << level < own_slices(g); level++) {
     g->partial[level] = mo_allocate(NULL, g->params->value_count * sizeof(float));
     have = have && g->partial[level] != NULL;
   }
@@ -48,7 +48,7 @@ static bool open_partial(train_gradient *g)
 
 mousse_status gradient_open(train_gradient *g, mo_error *error)
 {
-  g->overlap = g->overlap && g->comm->size > 1 && own_shards(g) == 1;
+  g->overlap = g->overlap && g->comm->size > 1 && own_slices(g) == 1;
   g->tokens = mo_allocate(NULL, batch_tokens(g) * sizeof *g->tokens);
   g->targets = mo_allocate(NULL, batch_tokens(g) * sizeof *g->targets);
   g->squares = mo_allocate(NULL, block_count(g) * sizeof *g->squares);
@@ -58,8 +58,8 @@ mousse_status gradient_open(train_gradient *g, mo_error *error)
     return MOUSSE_OK;
   gradient_close(g);
   return mo_fail(error, MOUSSE_NO_MEMORY,
-                 "no memory or no thread for batches of %zu sequences in %zu shards",
-                 g->micro_batch, g->shards);
+                 "no memory or no thread for batches of %zu sequences in %zu slices",
+                 g->micro_batch, g->slices);
 }
 
 void gradient_close(train_gradient *g)
@@ -126,19 +126,19 @@ static void clip(train_gradient *g, double length)
   mo_parallel(g->threads, block_count(g), scale_block, &s);
 }
 
-static void submit(void *gradient, gpt_run run)
+static void submit(void *gradient, gpt_gradient_span run)
 {
   train_gradient *g = gradient;
   mo_background_submit(&g->background, run.gradients, run.count);
 }
 
-/* One shard's gradient: its micro-batches one after the other. */
-static mousse_status collect_shard(train_gradient *g, uint64_t step, size_t shard,
+/* One slice's gradient: its micro-batches one after the other. */
+static mousse_status collect_slice(train_gradient *g, uint64_t step, size_t slice,
                                    mo_error *error)
 {
   const float share = 1.0f / (float)g->micro_count;
   const gpt_batch batch = {g->tokens, g->targets, g->micro_batch, g->loader->length};
-  const size_t count = g->micro_count / g->shards, start = shard * count;
+  const size_t count = g->micro_count / g->slices, start = slice * count;
   for (size_t micro = start; micro < start + count; micro++) {
     const uint64_t first = loader_first(micro, 0, 1, g->micro_batch);
     const bool last = micro + 1 == start + count;
@@ -174,16 +174,16 @@ static void merge_level(train_gradient *g, size_t level, bool keep)
   mo_parallel(g->threads, block_count(g), merge_block, &m);
 }
 
-/* The tree over this rank's shards, walked as a binary number is counted up: bit `level` of the
- * shards done so far says whether a sum waits there. */
+/* The tree over this rank's slices, walked as a binary number is counted up: bit `level` of the
+ * slices done so far says whether a sum waits there. */
 static mousse_status collect_own(train_gradient *g, uint64_t step, mo_error *error)
 {
-  const size_t count = own_shards(g), first = (size_t)g->comm->rank * count;
+  const size_t count = own_slices(g), first = (size_t)g->comm->rank * count;
   memset(g->losses, 0, g->micro_count * sizeof *g->losses);
   for (size_t done = 0; done < count; done++) {
     const bool last = done + 1 == count;
     size_t level = 0;
-    MO_TRY(collect_shard(g, step, first + done, error));
+    MO_TRY(collect_slice(g, step, first + done, error));
     for (; done >> level & 1; level++) merge_level(g, level, false);
     if (!last) merge_level(g, level, true);
     for (; last && done >> level > 0; level++)
@@ -203,14 +203,14 @@ static double mean_loss(const train_gradient *g)
  * and wait for all of them. */
 static mousse_status end_overlap(train_gradient *g, mousse_status status, mo_error *error)
 {
-  for (size_t i = 0; status != MOUSSE_OK && gpt_completed_run(g->params, i).count > 0; i++)
-    submit(g, gpt_completed_run(g->params, i));
+  for (size_t i = 0; status != MOUSSE_OK && gpt_completed_span(g->params, i).count > 0; i++)
+    submit(g, gpt_completed_span(g->params, i));
   const mousse_status summed =
       mo_background_wait(&g->background, status == MOUSSE_OK ? error : NULL);
   return mo_ranks_agree(g->comm, status != MOUSSE_OK ? status : summed, error);
 }
 
-/* The gradient of this rank's shards, then that of all. */
+/* The gradient of this rank's slices, then that of all. */
 static mousse_status collect_all(train_gradient *g, uint64_t step, mo_error *error)
 {
   const mousse_status status = collect_own(g, step, error);

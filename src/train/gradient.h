@@ -1,9 +1,9 @@
 /* gradient.h - one step's gradient: the mean over all micro-batches of the global batch.
  *
- * The batch is cut into S shards of equally many micro-batches. Within a shard, gradients are
- * accumulated one after the other; the shards' gradients are added in a binary tree:
+ * The batch is cut into S slices of equally many micro-batches. Within a slice, gradients are
+ * accumulated one after the other; the slices' gradients are added in a binary tree:
  * neighbours, then neighbouring pairs, and so on, an odd one moving up unchanged. R ranks take
- * S/R successive shards each, add theirs in that tree, and mousse_comm.sum adds the ranks' in
+ * S/R successive slices each, add theirs in that tree, and mousse_comm.sum adds the ranks' in
  * the tree above: when S/R is a power of two it is one and the same tree, and the gradient has
  * the same bits at any such R. S = 1 is plain accumulation, without further memory; otherwise
  * the tree takes log2(S/R) arrays, rounded up.
@@ -19,7 +19,7 @@
 #include "data/shards/loader.h"
 #include "gpt/gpt.h"
 
-enum { GRADIENT_LEVELS = 17 }; /* of the tree: 2^16 shards */
+enum { GRADIENT_LEVELS = 17 }; /* of the tree: 2^16 slices */
 
 typedef struct train_gradient {
   const mo_loader *loader; /* borrowed, as are params, pass and comm */
@@ -27,7 +27,7 @@ typedef struct train_gradient {
   gpt_pass *pass;
   const mousse_comm *comm;
   size_t micro_batch, micro_count; /* of the whole batch */
-  size_t shards;
+  size_t slices;
   double clip; /* largest norm; 0: any */
   int threads;
   bool overlap; /* sum while the backward pass goes on, where that is possible */
@@ -35,7 +35,7 @@ typedef struct train_gradient {
   uint32_t *tokens, *targets;      /* owned: one micro-batch */
   double *squares;                 /* owned: partial sums of the norm */
   float *losses;                   /* owned: of every micro-batch */
-  float *partial[GRADIENT_LEVELS]; /* owned: sums of 2^level shards that wait for the next */
+  float *partial[GRADIENT_LEVELS]; /* owned: sums of 2^level slices that wait for the next */
 } train_gradient;
 
 typedef struct gradient_result {
@@ -43,10 +43,10 @@ typedef struct gradient_result {
   bool finite;       /* of loss and norm; when false nothing should be done with them */
 } gradient_result;
 
-/* Whether this many ranks can share this many shards so that the tree stays the same. */
-bool gradient_divides(size_t shards, size_t ranks);
+/* Whether this many ranks can share this many slices so that the tree stays the same. */
+bool gradient_divides(size_t slices, size_t ranks);
 
-/* Takes loader, params, pass, comm, micro_batch, micro_count, shards, clip, threads and overlap
+/* Takes loader, params, pass, comm, micro_batch, micro_count, slices, clip, threads and overlap
  * from *gradient, which must not move until it is closed. */
 mousse_status gradient_open(train_gradient *gradient, mo_error *error);
 void gradient_close(train_gradient *gradient); /* accepts a zeroed or closed one */

@@ -4,12 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-static bool same_for_all(const train_run *run)
+static bool same_for_all(const train_options *run)
 {
   return strcmp(run->optimizer, "adamw") == 0;
 }
 
-const char *groups_algorithm(const train_run *run, gpt_role role)
+const char *groups_algorithm(const train_options *run, gpt_role role)
 {
   return role == GPT_MATRIX || same_for_all(run) ? run->optimizer : run->scalar_opt;
 }
@@ -21,7 +21,7 @@ const char *groups_role_name(gpt_role role)
   return names[role];
 }
 
-double groups_lr_factor(const train_run *run, gpt_role role, size_t width)
+double groups_lr_factor(const train_options *run, gpt_role role, size_t width)
 {
   if (role == GPT_MATRIX || same_for_all(run)) return 1;
   if (role == GPT_EMBED) return run->embed_lr_factor;
@@ -65,13 +65,13 @@ static mousse_status set_text(const train_groups *groups, int group, const char 
 
 /* The optimizer's rows of the run's table that are set. What the chosen algorithm does not
  * have is said, not refused: published files give all keys with every optimizer. */
-static mousse_status set_named_options(const train_groups *groups, const train_run *run,
+static mousse_status set_named_options(const train_groups *groups, const train_options *run,
                                        int group, const run_notices *notices, mo_error *error)
 {
-  for (size_t i = 0; i < run_settings.count; i++) {
-    char value[RUN_OPTION_TEXT];
-    const mo_setting *row = &run_settings.rows[i];
-    const char *only = NULL, *name = run_row_option(i, &only);
+  for (size_t i = 0; i < train_settings.count; i++) {
+    char value[OPTION_TEXT_SIZE];
+    const mo_setting *row = &train_settings.rows[i];
+    const char *only = NULL, *name = option_row_name(i, &only);
     if (name == NULL || !mo_setting_text(row, run, value, sizeof value) || value[0] == '\0')
       continue;
     if ((only[0] != '\0' && strcmp(only, run->optimizer) != 0) ||
@@ -84,11 +84,11 @@ static mousse_status set_named_options(const train_groups *groups, const train_r
   return MOUSSE_OK;
 }
 
-static mousse_status set_library_options(const train_groups *groups, const train_run *run,
+static mousse_status set_library_options(const train_groups *groups, const train_options *run,
                                          int group, bool scalar, mo_error *error)
 {
   for (size_t i = 0; i < run->option_count; i++) {
-    const run_option *option = &run->options[i];
+    const train_option *option = &run->options[i];
     if (option->scalar == scalar)
       MO_TRY(set_text(groups, group, option->name, option->name, option->value, error));
   }
@@ -100,17 +100,18 @@ static const struct {
   const char *optimizer, *option, *value;
 } recommended[] = {{"mousse", "nesterov", "on"}};
 
-static mousse_status set_recommended(const train_groups *groups, const train_run *run,
+static mousse_status set_recommended(const train_groups *groups, const train_options *run,
                                      int group, mo_error *error)
 {
   for (size_t i = 0; i < sizeof recommended / sizeof *recommended; i++)
-    if (run->recipe == RUN_RECOMMENDED && strcmp(recommended[i].optimizer, run->optimizer) == 0)
+    if (run->recipe == RECIPE_RECOMMENDED &&
+        strcmp(recommended[i].optimizer, run->optimizer) == 0)
       MO_TRY(set_text(groups, group, "recipe", recommended[i].option, recommended[i].value,
                       error));
   return MOUSSE_OK;
 }
 
-static void notice_unused(const train_run *run, const run_notices *notices)
+static void notice_unused(const train_options *run, const run_notices *notices)
 {
   for (size_t i = 0; i < run->option_count; i++)
     if (run->options[i].scalar && same_for_all(run))
@@ -118,7 +119,7 @@ static void notice_unused(const train_run *run, const run_notices *notices)
                  run->options[i].name, run->optimizer);
 }
 
-static mousse_status configure(train_groups *groups, const train_run *run, size_t width,
+static mousse_status configure(train_groups *groups, const train_options *run, size_t width,
                                const run_notices *notices, mo_error *error)
 {
   mousse_optimizer *optimizer = groups->optimizer;
@@ -140,10 +141,11 @@ static mousse_status configure(train_groups *groups, const train_run *run, size_
   return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
 }
 
-static mousse_status build(train_groups *groups, const train_run *run, gpt_params *params,
+static mousse_status build(train_groups *groups, const train_options *run, gpt_params *params,
                            const mousse_comm *comm, const run_notices *notices, mo_error *error)
 {
-  const mousse_env env = {.struct_size = sizeof env, .threads = run_threads(run), .comm = comm};
+  const mousse_env env = {
+      .struct_size = sizeof env, .threads = options_threads(run), .comm = comm};
   mousse_status status = mousse_create(&env, &groups->optimizer);
   for (int role = 0; role < GROUP_COUNT && status == MOUSSE_OK; role++) {
     int group = 0; /* groups are numbered from 0 in order, as the roles are */
@@ -158,7 +160,7 @@ static mousse_status build(train_groups *groups, const train_run *run, gpt_param
   return configure(groups, run, params->config.n_embd, notices, error);
 }
 
-static mousse_status build_and_prepare(train_groups *groups, const train_run *run,
+static mousse_status build_and_prepare(train_groups *groups, const train_options *run,
                                        gpt_params *params, const mousse_comm *comm,
                                        const run_notices *notices, mo_error *error)
 {
@@ -167,7 +169,7 @@ static mousse_status build_and_prepare(train_groups *groups, const train_run *ru
   return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
 }
 
-mousse_status groups_open(train_groups *groups, const train_run *run, gpt_params *params,
+mousse_status groups_open(train_groups *groups, const train_options *run, gpt_params *params,
                           const mousse_comm *comm, const run_notices *notices, mo_error *error)
 {
   *groups = (train_groups){0};
@@ -176,7 +178,7 @@ mousse_status groups_open(train_groups *groups, const train_run *run, gpt_params
   return status;
 }
 
-mousse_status groups_plan(train_groups *groups, const train_run *run, gpt_params *params,
+mousse_status groups_plan(train_groups *groups, const train_options *run, gpt_params *params,
                           const mousse_comm *comm, const run_notices *notices, mo_error *error)
 {
   *groups = (train_groups){0};

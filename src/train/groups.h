@@ -23,19 +23,19 @@ typedef struct train_groups {
 
 /* Registers all tensors and prepares the optimizer, divided over the ranks of comm (NULL: one
  * process). Tensors and comm stay borrowed until close. */
-mousse_status groups_open(train_groups *groups, const train_run *run, gpt_params *params,
+mousse_status groups_open(train_groups *groups, const train_options *run, gpt_params *params,
                           const mousse_comm *comm, const run_notices *notices, mo_error *error);
 /* The same without the preparation: for mousse_plan. The tensors' memory is not looked at. */
-mousse_status groups_plan(train_groups *groups, const train_run *run, gpt_params *params,
+mousse_status groups_plan(train_groups *groups, const train_options *run, gpt_params *params,
                           const mousse_comm *comm, const run_notices *notices, mo_error *error);
 void groups_close(train_groups *groups); /* accepts a zeroed or closed one */
 
 /* Sets every group's learning rate to factor times its own. */
 mousse_status groups_schedule(train_groups *groups, double factor, mo_error *error);
 
-const char *groups_algorithm(const train_run *run, gpt_role role);
+const char *groups_algorithm(const train_options *run, gpt_role role);
 const char *groups_role_name(gpt_role role);
-double groups_lr_factor(const train_run *run, gpt_role role, size_t width);
+double groups_lr_factor(const train_options *run, gpt_role role, size_t width);
 
 /* An error of the optimizer as ours. */
 mousse_status groups_fail(const train_groups *groups, mousse_status status, mo_error *error);

@@ -1,4 +1,4 @@
-/* run.c - the options of a training run, over the table in run.def. */
+/* options.c - the options of a training run, over the table in run.def. */
 #include "train/options.h"
 
 #include "base/parallel.h"
@@ -8,36 +8,39 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const run_recipes[] = {"recommended", "paper", NULL}; /* as run_recipe */
-static const char *const run_schedules[] = {"cosine", "wsd", "constant", NULL};
+static const char *const recipe_names[] = {"recommended", "paper", NULL}; /* as train_recipe */
+static const char *const schedule_names[] = {"cosine", "wsd", "constant", NULL};
 
-#define RUN_TEXT(member, size, initial, effect, help)                                          \
-  MO_SETTING_TEXT(train_run, member, initial, help),
-#define RUN_INTEGER(member, initial, low, high, effect, help)                                  \
-  MO_SETTING_INTEGER(train_run, member, initial, low, high, help),
-#define RUN_NUMBER(member, initial, low, high, effect, help)                                   \
-  MO_SETTING_NUMBER(train_run, member, initial, low, high, help),
-#define RUN_SWITCH(member, initial, effect, help)                                              \
-  MO_SETTING_SWITCH(train_run, member, initial, help),
-#define RUN_CHOICE(member, initial, choices, effect, help)                                     \
-  MO_SETTING_CHOICE(train_run, member, initial, choices, help),
-#define RUN_OPTIMIZER(member, option, only, help) MO_SETTING_TEXT(train_run, member, "", help),
+#define OPTION_TEXT(member, size, initial, effect, help)                                       \
+  MO_SETTING_TEXT(train_options, member, initial, help),
+#define OPTION_INTEGER(member, initial, low, high, effect, help)                               \
+  MO_SETTING_INTEGER(train_options, member, initial, low, high, help),
+#define OPTION_NUMBER(member, initial, low, high, effect, help)                                \
+  MO_SETTING_NUMBER(train_options, member, initial, low, high, help),
+#define OPTION_SWITCH(member, initial, effect, help)                                           \
+  MO_SETTING_SWITCH(train_options, member, initial, help),
+#define OPTION_CHOICE(member, initial, choices, effect, help)                                  \
+  MO_SETTING_CHOICE(train_options, member, initial, choices, help),
+#define OPTION_OPTIMIZER(member, option, only, help)                                           \
+  MO_SETTING_TEXT(train_options, member, "", help),
 static const mo_setting rows[] = {
 #include "train/options.def"
 };
-const mo_settings run_settings = MO_SETTINGS(rows);
+/* Names of the first edition. */
+static const mo_alias aliases[] = {{"shards", "slices"}, {NULL, NULL}};
+const mo_settings train_settings = {rows, sizeof rows / sizeof *rows, aliases};
 
 /* The columns of run.def that settings do not know. */
 static const struct {
-  run_effect effect;
+  option_effect effect;
   const char *option, *only;
 } more[] = {
-#define RUN_TEXT(member, size, initial, effect, help)         {RUN_##effect, NULL, NULL},
-#define RUN_INTEGER(member, initial, low, high, effect, help) {RUN_##effect, NULL, NULL},
-#define RUN_NUMBER(member, initial, low, high, effect, help)  {RUN_##effect, NULL, NULL},
-#define RUN_SWITCH(member, initial, effect, help)             {RUN_##effect, NULL, NULL},
-#define RUN_CHOICE(member, initial, choices, effect, help)    {RUN_##effect, NULL, NULL},
-#define RUN_OPTIMIZER(member, option, only, help)             {RUN_RESULT, option, only},
+#define OPTION_TEXT(member, size, initial, effect, help)         {OPTION_##effect, NULL, NULL},
+#define OPTION_INTEGER(member, initial, low, high, effect, help) {OPTION_##effect, NULL, NULL},
+#define OPTION_NUMBER(member, initial, low, high, effect, help)  {OPTION_##effect, NULL, NULL},
+#define OPTION_SWITCH(member, initial, effect, help)             {OPTION_##effect, NULL, NULL},
+#define OPTION_CHOICE(member, initial, choices, effect, help)    {OPTION_##effect, NULL, NULL},
+#define OPTION_OPTIMIZER(member, option, only, help)             {OPTION_RESULT, option, only},
 #include "train/options.def"
 };
 
@@ -47,12 +50,12 @@ static const char *const foreign_keys[] = {
     "debug",   "world_size", "save_every", "optimizer_debug",
 };
 
-run_effect run_row_effect(size_t row)
+option_effect option_row_effect(size_t row)
 {
   return more[row].effect;
 }
 
-const char *run_row_option(size_t row, const char **only)
+const char *option_row_name(size_t row, const char **only)
 {
   *only = more[row].only;
   return more[row].option;
@@ -69,10 +72,10 @@ void run_notify(const run_notices *notices, const char *format, ...)
   notices->say(notices->user, text);
 }
 
-mousse_status run_defaults(train_run *run, mo_error *error)
+mousse_status options_defaults(train_options *run, mo_error *error)
 {
-  *run = (train_run){0};
-  return mo_settings_defaults(&run_settings, run, error);
+  *run = (train_options){0};
+  return mo_settings_defaults(&train_settings, run, error);
 }
 
 static bool is_foreign(const char *key)
@@ -94,17 +97,17 @@ static const char *optimizer_key(const char *key, bool *scalar)
   return strncmp(key, "opt.", 4) == 0 ? key + 4 : NULL;
 }
 
-static mousse_status set_option(train_run *run, bool scalar, const char *name, const char *text,
-                                mo_error *error)
+static mousse_status set_option(train_options *run, bool scalar, const char *name,
+                                const char *text, mo_error *error)
 {
-  run_option *slot = run->options;
-  const run_option *end = slot + run->option_count;
+  train_option *slot = run->options;
+  const train_option *end = slot + run->option_count;
   while (slot < end && (slot->scalar != scalar || strcmp(slot->name, name) != 0)) slot++;
-  if (slot == run->options + RUN_MOST_OPTIONS || strlen(name) >= RUN_OPTION_TEXT ||
-      strlen(text) >= RUN_OPTION_TEXT)
+  if (slot == run->options + OPTION_MOST || strlen(name) >= OPTION_TEXT_SIZE ||
+      strlen(text) >= OPTION_TEXT_SIZE)
     return mo_fail(error, MOUSSE_OUT_OF_RANGE,
                    "option '%.40s' = '%.40s': at most %d such options of %d bytes", name, text,
-                   RUN_MOST_OPTIONS, RUN_OPTION_TEXT - 1);
+                   OPTION_MOST, OPTION_TEXT_SIZE - 1);
   if (slot == end) run->option_count++;
   slot->scalar = scalar;
   memcpy(slot->name, name, strlen(name) + 1);
@@ -112,20 +115,20 @@ static mousse_status set_option(train_run *run, bool scalar, const char *name, c
   return MOUSSE_OK;
 }
 
-mousse_status run_set(train_run *run, const char *key, const char *text,
-                      const run_notices *notices, mo_error *error)
+mousse_status options_set(train_options *run, const char *key, const char *text,
+                          const run_notices *notices, mo_error *error)
 {
   bool scalar = false;
   const char *name = optimizer_key(key, &scalar);
   if (strcmp(text, "True") == 0) text = "true"; /* as Python spells them */
   if (strcmp(text, "False") == 0) text = "false";
   if (name != NULL) return set_option(run, scalar, name, text, error);
-  const mo_setting *row = mo_settings_find(&run_settings, key);
+  const mo_setting *row = mo_settings_find(&train_settings, key);
   if (row == NULL && is_foreign(key)) {
     run_notify(notices, "'%s' has no meaning here and is ignored", key);
     return MOUSSE_OK;
   }
-  if (row == NULL) return mo_settings_unknown(&run_settings, key, error);
+  if (row == NULL) return mo_settings_unknown(&train_settings, key, error);
   return mo_setting_set(row, run, text, error);
 }
 
@@ -143,21 +146,21 @@ static mousse_status check_algorithm(const char *key, const char *name, mo_error
                  suggestion.best != NULL ? "'?" : "");
 }
 
-mousse_status run_check(const train_run *run, mo_error *error)
+mousse_status options_check(const train_options *run, mo_error *error)
 {
-  const train_schedule s = run_schedule(run);
+  const train_schedule s = options_schedule(run);
   MO_TRY(check_algorithm("optimizer", run->optimizer, error));
   MO_TRY(check_algorithm("scalar_opt", run->scalar_opt, error));
-  const int64_t shards = (int64_t)run_shards(run);
-  if (run->batch_size % shards != 0)
+  const int64_t slices = (int64_t)options_slices(run);
+  if (run->batch_size % slices != 0)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "batch_size is %lld, which cannot be cut into %lld shards",
-                   (long long)run->batch_size, (long long)shards);
-  if (run->batch_size / shards % (int64_t)run_micro_batch(run) != 0)
+                   "batch_size is %lld, which cannot be cut into %lld slices",
+                   (long long)run->batch_size, (long long)slices);
+  if (run->batch_size / slices % (int64_t)options_micro_batch(run) != 0)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "batch_size is %lld in %lld shards, which device_batch_size %lld does not "
+                   "batch_size is %lld in %lld slices, which device_batch_size %lld does not "
                    "divide",
-                   (long long)run->batch_size, (long long)shards,
+                   (long long)run->batch_size, (long long)slices,
                    (long long)run->device_batch_size);
   if (s.course == TRAIN_WSD && s.warmup + s.decay > s.steps)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
@@ -171,8 +174,8 @@ static void override(size_t *member, int64_t value)
   if (value > 0) *member = (size_t)value;
 }
 
-mousse_status run_model(const train_run *run, const gpt_config *base, size_t data_vocabulary,
-                        gpt_config *config, mo_error *error)
+mousse_status options_model(const train_options *run, const gpt_config *base,
+                            size_t data_vocabulary, gpt_config *config, mo_error *error)
 {
   MO_TRY(gpt_preset(run->preset, config, error));
   override(&config->vocab_size, (int64_t)data_vocabulary);
@@ -189,32 +192,33 @@ mousse_status run_model(const train_run *run, const gpt_config *base, size_t dat
   return gpt_config_check(config, error);
 }
 
-train_schedule run_schedule(const train_run *run)
+train_schedule options_schedule(const train_options *run)
 {
-  return schedule_make((train_course)run->scheduler_type, (uint64_t)run->num_iterations,
+  return schedule_make((schedule_kind)run->scheduler_type, (uint64_t)run->num_iterations,
                        run->warmup_ratio, run->warmdown_ratio);
 }
 
-size_t run_micro_batch(const train_run *run)
+size_t options_micro_batch(const train_options *run)
 {
   if (run->device_batch_size > 0) return (size_t)run->device_batch_size;
-  const size_t share = (size_t)run->batch_size / run_shards(run);
+  const size_t share = (size_t)run->batch_size / options_slices(run);
   size_t micro = share < 8 ? share : 8;
   while (micro > 1 && share % micro != 0) micro--;
   return micro > 0 ? micro : 1;
 }
 
-size_t run_shards(const train_run *run)
+size_t options_slices(const train_options *run)
 {
-  return run->shards > 0 ? (size_t)run->shards : 1;
+  return run->slices > 0 ? (size_t)run->slices : 1;
 }
 
-int run_threads(const train_run *run)
+int options_threads(const train_options *run)
 {
   return run->threads > 0 ? (int)run->threads : mo_threads_available();
 }
 
-mousse_status run_directory(const train_run *run, char *path, size_t capacity, mo_error *error)
+mousse_status options_directory(const train_options *run, char *path, size_t capacity,
+                                mo_error *error)
 {
   const char *given = run->out[0] != '\0' ? run->out : run->checkpoint_dir;
   const int length = given[0] != '\0'

@@ -1,4 +1,4 @@
-/* run.h - what a training run is told: options from a configuration file and from flags.
+/* options.h - what a training run is told: options from a configuration file and from flags.
  *
  * One table (run.def) gives defaults, checks, help and the saved config.yaml. Keys are those of
  * the paper's configuration files; '-' and '_' are the same. Besides the table:
@@ -13,28 +13,28 @@
 #include "gpt/gpt.h"
 #include "train/schedule.h"
 
-enum { RUN_OPTION_TEXT = 32, RUN_MOST_OPTIONS = 32 };
+enum { OPTION_TEXT_SIZE = 32, OPTION_MOST = 32 };
 
 /* One opt.NAME or scalar.NAME. */
-typedef struct run_option {
+typedef struct train_option {
   bool scalar;
-  char name[RUN_OPTION_TEXT], value[RUN_OPTION_TEXT];
-} run_option;
+  char name[OPTION_TEXT_SIZE], value[OPTION_TEXT_SIZE];
+} train_option;
 
-typedef struct train_run {
-#define RUN_TEXT(member, size, initial, effect, help)         char member[size];
-#define RUN_INTEGER(member, initial, low, high, effect, help) int64_t member;
-#define RUN_NUMBER(member, initial, low, high, effect, help)  double member;
-#define RUN_SWITCH(member, initial, effect, help)             bool member;
-#define RUN_CHOICE(member, initial, choices, effect, help)    int member;
-#define RUN_OPTIMIZER(member, option, only, help)             char member[RUN_OPTION_TEXT];
+typedef struct train_options {
+#define OPTION_TEXT(member, size, initial, effect, help)         char member[size];
+#define OPTION_INTEGER(member, initial, low, high, effect, help) int64_t member;
+#define OPTION_NUMBER(member, initial, low, high, effect, help)  double member;
+#define OPTION_SWITCH(member, initial, effect, help)             bool member;
+#define OPTION_CHOICE(member, initial, choices, effect, help)    int member;
+#define OPTION_OPTIMIZER(member, option, only, help)             char member[OPTION_TEXT_SIZE];
 #include "train/options.def"
-  run_option options[RUN_MOST_OPTIONS];
+  train_option options[OPTION_MOST];
   size_t option_count;
-} train_run;
+} train_options;
 
-/* The values of train_run.recipe. */
-typedef enum run_recipe { RUN_RECOMMENDED, RUN_PAPER } run_recipe;
+/* The values of train_options.recipe. */
+typedef enum train_recipe { RECIPE_RECOMMENDED, RECIPE_PAPER } train_recipe;
 
 /* Where sentences for the user go that are not errors. */
 typedef struct run_notices {
@@ -45,42 +45,44 @@ typedef struct run_notices {
 void run_notify(const run_notices *notices, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-extern const mo_settings run_settings;
+extern const mo_settings train_settings;
 
 /* What a change means for a run that is continued; see run.def. */
-typedef enum run_effect { RUN_FIXED, RUN_RESULT, RUN_FREE } run_effect;
-run_effect run_row_effect(size_t row); /* of run_settings.rows[row] */
+typedef enum option_effect { OPTION_FIXED, OPTION_RESULT, OPTION_FREE } option_effect;
+option_effect option_row_effect(size_t row); /* of train_settings.rows[row] */
 
-/* For RUN_OPTIMIZER rows: the library's name of the option, and the only algorithm that it
+/* For OPTION_OPTIMIZER rows: the library's name of the option, and the only algorithm that it
  * concerns ("" for any). NULL for other rows. */
-const char *run_row_option(size_t row, const char **only);
+const char *option_row_name(size_t row, const char **only);
 
-mousse_status run_defaults(train_run *run, mo_error *error);
+mousse_status options_defaults(train_options *run, mo_error *error);
 
 /* Sets one key, of the table or one of the others. */
-mousse_status run_set(train_run *run, const char *key, const char *text,
-                      const run_notices *notices, mo_error *error);
+mousse_status options_set(train_options *run, const char *key, const char *text,
+                          const run_notices *notices, mo_error *error);
 
 /* run_yaml.c: reads a file over what is set already; writes all that is set, atomically. */
-mousse_status run_read(train_run *run, const char *path, const run_notices *notices,
-                       mo_error *error);
+mousse_status options_read(train_options *run, const char *path, const run_notices *notices,
+                           mo_error *error);
 /* The same from text in memory; path is what messages call it. */
-mousse_status run_parse(train_run *run, const char *path, const char *text, size_t size,
-                        const run_notices *notices, mo_error *error);
-mousse_status run_write(const train_run *run, const char *path, mo_error *error);
+mousse_status options_parse(train_options *run, const char *path, const char *text, size_t size,
+                            const run_notices *notices, mo_error *error);
+mousse_status options_write(const train_options *run, const char *path, mo_error *error);
 
 /* Names, ratios and batches must fit together. */
-mousse_status run_check(const train_run *run, mo_error *error);
+mousse_status options_check(const train_options *run, mo_error *error);
 
 /* The model: base (NULL: the preset) with what is set over it. data_vocabulary: 0 when not
  * known. */
-mousse_status run_model(const train_run *run, const gpt_config *base, size_t data_vocabulary,
-                        gpt_config *config, mo_error *error);
+mousse_status options_model(const train_options *run, const gpt_config *base,
+                            size_t data_vocabulary, gpt_config *config, mo_error *error);
 
-train_schedule run_schedule(const train_run *run);
-size_t run_micro_batch(const train_run *run); /* device_batch_size, chosen where it is 0 */
-size_t run_shards(const train_run *run);      /* 1 where it is not set */
-int run_threads(const train_run *run);
-mousse_status run_directory(const train_run *run, char *path, size_t capacity, mo_error *error);
+train_schedule options_schedule(const train_options *run);
+size_t
+options_micro_batch(const train_options *run);   /* device_batch_size, chosen where it is 0 */
+size_t options_slices(const train_options *run); /* 1 where it is not set */
+int options_threads(const train_options *run);
+mousse_status options_directory(const train_options *run, char *path, size_t capacity,
+                                mo_error *error);
 
 #endif

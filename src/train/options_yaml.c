@@ -1,4 +1,4 @@
-/* run_yaml.c - a run's options from and to a YAML file.
+/* options_yaml.c - a run's options from and to a YAML file.
  *
  * One value per key (yaml_keys.h); lists are refused.
  */
@@ -10,7 +10,7 @@
 #include <string.h>
 
 typedef struct reader {
-  train_run *run;
+  train_options *run;
   const run_notices *notices;
 } reader;
 
@@ -20,18 +20,18 @@ static mousse_status take(void *user, const yaml_entry *entry, mo_error *error)
   if (entry->is_list)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "expected one value, found a list or mapping");
   if (entry->is_null) return MOUSSE_OK;
-  return run_set(r->run, entry->key, entry->values[0], r->notices, error);
+  return options_set(r->run, entry->key, entry->values[0], r->notices, error);
 }
 
-mousse_status run_parse(train_run *run, const char *path, const char *text, size_t size,
-                        const run_notices *notices, mo_error *error)
+mousse_status options_parse(train_options *run, const char *path, const char *text, size_t size,
+                            const run_notices *notices, mo_error *error)
 {
   reader r = {run, notices};
   return yaml_keys_parse(path, text, size, take, &r, error);
 }
 
-mousse_status run_read(train_run *run, const char *path, const run_notices *notices,
-                       mo_error *error)
+mousse_status options_read(train_options *run, const char *path, const run_notices *notices,
+                           mo_error *error)
 {
   reader r = {run, notices};
   return yaml_keys_read(path, take, &r, error);
@@ -53,25 +53,25 @@ static mousse_status write_line(mo_writer *file, const char *key, const char *te
   return mo_writer_write(file, line, used, error);
 }
 
-static mousse_status write_all(const train_run *run, mo_writer *file, mo_error *error)
+static mousse_status write_all(const train_options *run, mo_writer *file, mo_error *error)
 {
-  for (size_t i = 0; i < run_settings.count; i++) {
+  for (size_t i = 0; i < train_settings.count; i++) {
     char text[MO_SETTING_PATH];
-    const mo_setting *row = &run_settings.rows[i];
+    const mo_setting *row = &train_settings.rows[i];
     if (!mo_setting_text(row, run, text, sizeof text))
       return mo_fail(error, MOUSSE_OUT_OF_RANGE, "option '%s' is too long to save", row->name);
     MO_TRY(write_line(file, row->name, text, row->type == MO_TYPE_TEXT, error));
   }
   for (size_t i = 0; i < run->option_count; i++) {
     char key[YAML_LONGEST_KEY];
-    const run_option *option = &run->options[i];
+    const train_option *option = &run->options[i];
     snprintf(key, sizeof key, "%s.%s", option->scalar ? "scalar" : "opt", option->name);
     MO_TRY(write_line(file, key, option->value, true, error));
   }
   return MOUSSE_OK;
 }
 
-mousse_status run_write(const train_run *run, const char *path, mo_error *error)
+mousse_status options_write(const train_options *run, const char *path, mo_error *error)
 {
   mo_writer file;
   MO_TRY(mo_writer_open(&file, path, error));

@@ -1,4 +1,4 @@
-/* team.c - agreement of ranks about a run. */
+/* rank_checks.c - agreement of ranks about a run. */
 #include "train/rank_checks.h"
 
 #include "base/file.h"
@@ -12,38 +12,38 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* The number of shards in the config.yaml of a run that can be continued; 0: there is none. */
-static mousse_status shards_before(const train_run *run, int64_t *shards, mo_error *error)
+/* The number of slices in the config.yaml of a run that can be continued; 0: there is none. */
+static mousse_status slices_before(const train_options *run, int64_t *slices, mo_error *error)
 {
   char directory[4096], root[4096], path[4096];
   checkpoint_list list;
-  train_run before;
-  *shards = 0;
-  MO_TRY(run_directory(run, directory, sizeof directory, error));
+  train_options before;
+  *slices = 0;
+  MO_TRY(options_directory(run, directory, sizeof directory, error));
   MO_TRY(mo_path_join(root, sizeof root, directory, CHECKPOINT_FOLDER, error));
   MO_TRY(mo_path_join(path, sizeof path, directory, "config.yaml", error));
   MO_TRY(checkpoint_list_open(&list, root, error));
   const bool continued = list.count > 0 && access(path, F_OK) == 0;
   checkpoint_list_close(&list);
   if (!continued) return MOUSSE_OK;
-  MO_TRY(run_defaults(&before, error));
-  MO_TRY(run_read(&before, path, NULL, error));
-  *shards = before.shards;
+  MO_TRY(options_defaults(&before, error));
+  MO_TRY(options_read(&before, path, NULL, error));
+  *slices = before.slices;
   return MOUSSE_OK;
 }
 
-mousse_status team_settle_shards(train_run *run, const mousse_comm *comm, mo_error *error)
+mousse_status ranks_settle_slices(train_options *run, const mousse_comm *comm, mo_error *error)
 {
-  int64_t shards = run->shards;
-  if (shards == 0) MO_TRY(MO_FIRST_RANK(comm, shards_before(run, &shards, error), error));
-  MO_TRY(mo_ranks_spread(comm, &shards, sizeof shards, error));
-  run->shards = shards > 0 ? shards : comm->size;
-  if (gradient_divides((size_t)run->shards, (size_t)comm->size)) return MOUSSE_OK;
+  int64_t slices = run->slices;
+  if (slices == 0) MO_TRY(MO_FIRST_RANK(comm, slices_before(run, &slices, error), error));
+  MO_TRY(mo_ranks_spread(comm, &slices, sizeof slices, error));
+  run->slices = slices > 0 ? slices : comm->size;
+  if (gradient_divides((size_t)run->slices, (size_t)comm->size)) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                 "%d ranks cannot share %lld shards: the shards of a rank must be a power of "
-                 "two; change the number of ranks, or give --shards (%d would do), which "
+                 "%d ranks cannot share %lld slices: the slices of a rank must be a power of "
+                 "two; change the number of ranks, or give --slices (%d would do), which "
                  "changes the last bits of the result",
-                 comm->size, (long long)run->shards, comm->size);
+                 comm->size, (long long)run->slices, comm->size);
 }
 
 static uint64_t hash_text(const char *text, uint64_t hash)
@@ -57,12 +57,12 @@ static bool may_differ(const mo_setting *row)
   return strcmp(row->name, "threads") == 0 || strcmp(row->name, "data_dir") == 0;
 }
 
-static uint64_t hash_options(const train_run *run)
+static uint64_t hash_options(const train_options *run)
 {
   uint64_t hash = 0;
-  for (size_t i = 0; i < run_settings.count; i++) {
+  for (size_t i = 0; i < train_settings.count; i++) {
     char text[MO_SETTING_PATH];
-    const mo_setting *row = &run_settings.rows[i];
+    const mo_setting *row = &train_settings.rows[i];
     if (may_differ(row)) continue;
     if (mo_setting_text(row, run, text, sizeof text)) hash = hash_text(text, hash);
   }
@@ -84,7 +84,8 @@ static uint64_t hash_program(void)
   return hash;
 }
 
-mousse_status team_compare(const train_run *run, const mousse_comm *comm, mo_error *error)
+mousse_status ranks_compare_options(const train_options *run, const mousse_comm *comm,
+                                    mo_error *error)
 {
   if (comm->size == 1) return MOUSSE_OK;
   MO_TRY(mo_ranks_same(comm, hash_program(),
@@ -93,8 +94,8 @@ mousse_status team_compare(const train_run *run, const mousse_comm *comm, mo_err
                        "all ranks must get the same options: their checksum is", error);
 }
 
-mousse_status team_compare_weights(const gpt_params *params, const mousse_comm *comm,
-                                   mo_error *error)
+mousse_status ranks_compare_weights(const gpt_params *params, const mousse_comm *comm,
+                                    mo_error *error)
 {
   if (comm->size == 1) return MOUSSE_OK;
   const uint64_t hash = XXH3_64bits(params->values, params->value_count * sizeof(float));

@@ -1,4 +1,4 @@
-/* team.h - the ranks of a run before its first step: how the batch is divided, and whether all
+/* rank_checks.h - the ranks of a run before its first step: how the batch is divided, and whether all
  * of them are about to do the same. */
 #ifndef MOUSSE_TRAIN_RANK_CHECKS_H
 #define MOUSSE_TRAIN_RANK_CHECKS_H
@@ -6,14 +6,15 @@
 #include "train/options.h"
 
 /* [collective] Refuses ranks that run another program or were given other options. */
-mousse_status team_compare(const train_run *run, const mousse_comm *comm, mo_error *error);
+mousse_status ranks_compare_options(const train_options *run, const mousse_comm *comm,
+                                    mo_error *error);
 
-/* [collective] Settles run->shards where it is 0: what the run directory was started with, or
+/* [collective] Settles run->slices where it is 0: what the run directory was started with, or
  * one per rank. Fails when the ranks cannot share them. */
-mousse_status team_settle_shards(train_run *run, const mousse_comm *comm, mo_error *error);
+mousse_status ranks_settle_slices(train_options *run, const mousse_comm *comm, mo_error *error);
 
 /* [collective] Refuses ranks whose weights differ in any bit. */
-mousse_status team_compare_weights(const gpt_params *params, const mousse_comm *comm,
-                                   mo_error *error);
+mousse_status ranks_compare_weights(const gpt_params *params, const mousse_comm *comm,
+                                    mo_error *error);
 
 #endif

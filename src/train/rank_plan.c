@@ -1,4 +1,4 @@
-/* scale.c - see scale.h. */
+/* rank_plan.c - see scale.h. */
 #include "train/rank_plan.h"
 
 #include "base/clock.h"
@@ -35,7 +35,7 @@ static mousse_status list_tensors(gpt_params *params, const train_estimate *e, m
 }
 
 /* The most that any rank holds and does. */
-static mousse_status weigh(scale_plan *p, const train_groups *groups, mo_error *error)
+static mousse_status weigh(rank_plan *p, const train_groups *groups, mo_error *error)
 {
   mousse_status status = mousse_plan(groups->optimizer, 0, &p->optimizer_bytes);
   for (int rank = 0; status == MOUSSE_OK && rank < p->ranks; rank++) {
@@ -51,7 +51,7 @@ static mousse_status weigh(scale_plan *p, const train_groups *groups, mo_error *
   return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
 }
 
-static mousse_status divide(scale_plan *p, const train_run *run, const train_estimate *e,
+static mousse_status divide(rank_plan *p, const train_options *run, const train_estimate *e,
                             mo_error *error)
 {
   gpt_params params = {0};
@@ -66,7 +66,7 @@ static mousse_status divide(scale_plan *p, const train_run *run, const train_est
   return status;
 }
 
-static void count_exchange(scale_plan *p, const train_estimate *e)
+static void count_exchange(rank_plan *p, const train_estimate *e)
 {
   const double others = p->ranks - 1.0, bytes = 4.0 * (double)e->parameters;
   const double pieces = ceil(bytes / exchange_bytes);
@@ -75,10 +75,10 @@ static void count_exchange(scale_plan *p, const train_estimate *e)
   p->messages = 2.0 * pieces * others + shares * ceil(log2((double)p->ranks));
 }
 
-mousse_status scale_plan_make(scale_plan *p, const train_run *run, const train_estimate *e,
-                              int ranks, const scale_machine *machine, mo_error *error)
+mousse_status rank_plan_make(rank_plan *p, const train_options *run, const train_estimate *e,
+                             int ranks, const plan_machine *machine, mo_error *error)
 {
-  *p = (scale_plan){.ranks = ranks, .model_bytes = e->model_bytes};
+  *p = (rank_plan){.ranks = ranks, .model_bytes = e->model_bytes};
   if (ranks > 1) p->model_bytes += (size_t)exchange_bytes;
   MO_TRY(divide(p, run, e, error));
   count_exchange(p, e);
@@ -103,7 +103,7 @@ static mousse_status time_sum(const mousse_comm *comm, float *data, size_t count
   return MOUSSE_OK;
 }
 
-mousse_status scale_measure(scale_machine *machine, const mousse_comm *comm, mo_error *error)
+mousse_status rank_plan_measure(plan_machine *machine, const mousse_comm *comm, mo_error *error)
 {
   const size_t count = 1 << 22, bytes = count * sizeof(float);
   const double others = comm->size - 1.0;

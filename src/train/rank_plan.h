@@ -1,4 +1,4 @@
-/* scale.h - what a run takes on R ranks of T threads, from the flops and bytes of one step.
+/* rank_plan.h - what a run takes on R ranks of T threads, from the flops and bytes of one step.
  *
  *     compute    forward and backward of 1/R of the batch, at 65% of a matrix product's speed
  *     optimizer  the rank with most to do, at 65%
@@ -17,13 +17,13 @@
 
 #include "train/estimate.h"
 
-typedef struct scale_machine {
+typedef struct plan_machine {
   double flops;     /* per second and rank, of a matrix product */
   double bandwidth; /* bytes per second that a rank sends */
   double latency;   /* seconds of a message */
-} scale_machine;
+} plan_machine;
 
-typedef struct scale_plan {
+typedef struct rank_plan {
   int ranks;
   size_t model_bytes;     /* weights, gradients, activations, exchange: on every rank */
   size_t optimizer_bytes; /* on the rank that holds most */
@@ -32,15 +32,16 @@ typedef struct scale_plan {
   double sent_bytes;                     /* by a rank in a step */
   double messages;                       /* that a rank waits for, one after the other */
   double compute_seconds, optimizer_seconds, exchange_seconds;
-} scale_plan;
+} rank_plan;
 
 /* [collective] What the ranks' network does, measured for a moment: bandwidth and latency of
  * *machine. */
-mousse_status scale_measure(scale_machine *machine, const mousse_comm *comm, mo_error *error);
+mousse_status rank_plan_measure(plan_machine *machine, const mousse_comm *comm,
+                                mo_error *error);
 
 /* The run on `ranks` ranks. Takes memory for lists only. */
-mousse_status scale_plan_make(scale_plan *plan, const train_run *run,
-                              const train_estimate *estimate, int ranks,
-                              const scale_machine *machine, mo_error *error);
+mousse_status rank_plan_make(rank_plan *plan, const train_options *run,
+                             const train_estimate *estimate, int ranks,
+                             const plan_machine *machine, mo_error *error);
 
 #endif

@@ -41,8 +41,8 @@ static mousse_status open_tokenizer(run_data *data, const char *data_dir, mo_err
   return MOUSSE_OK;
 }
 
-static mousse_status open_all(run_data *data, const train_run *run, const gpt_config *config,
-                              mo_error *error)
+static mousse_status open_all(run_data *data, const train_options *run,
+                              const gpt_config *config, mo_error *error)
 {
   const uint32_t vocabulary = (uint32_t)config->vocab_size;
   const loader_order order = run->shuffle ? LOADER_SHUFFLED : LOADER_SEQUENTIAL;
@@ -57,7 +57,7 @@ static mousse_status open_all(run_data *data, const train_run *run, const gpt_co
   return open_tokenizer(data, run->data_dir, error);
 }
 
-mousse_status run_data_open(run_data *data, const train_run *run, const gpt_config *config,
+mousse_status run_data_open(run_data *data, const train_options *run, const gpt_config *config,
                             mo_error *error)
 {
   *data = (run_data){0};

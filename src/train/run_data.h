@@ -18,7 +18,7 @@ typedef struct run_data {
 /* How many tokens the data's tokenizer has; 0 when the directory does not say. */
 mousse_status run_data_vocabulary(const char *data_dir, size_t *vocabulary, mo_error *error);
 
-mousse_status run_data_open(run_data *data, const train_run *run, const gpt_config *config,
+mousse_status run_data_open(run_data *data, const train_options *run, const gpt_config *config,
                             mo_error *error);
 void run_data_close(run_data *data); /* accepts a zeroed or closed one */
 

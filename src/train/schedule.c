@@ -9,7 +9,7 @@ static uint64_t part(double ratio, uint64_t steps)
   return (uint64_t)floor(ratio * (double)steps + 1e-6);
 }
 
-train_schedule schedule_make(train_course course, uint64_t steps, double warmup_ratio,
+train_schedule schedule_make(schedule_kind course, uint64_t steps, double warmup_ratio,
                              double decay_ratio)
 {
   return (train_schedule){course, steps, part(warmup_ratio, steps), part(decay_ratio, steps)};

@@ -11,15 +11,15 @@
 
 #include <stdint.h>
 
-typedef enum train_course { TRAIN_COSINE, TRAIN_WSD, TRAIN_CONSTANT } train_course;
+typedef enum schedule_kind { TRAIN_COSINE, TRAIN_WSD, TRAIN_CONSTANT } schedule_kind;
 
 typedef struct train_schedule {
-  train_course course;
+  schedule_kind course;
   uint64_t steps, warmup, decay;
 } train_schedule;
 
 /* Ratios are parts of the steps; whole steps, rounded down. */
-train_schedule schedule_make(train_course course, uint64_t steps, double warmup_ratio,
+train_schedule schedule_make(schedule_kind course, uint64_t steps, double warmup_ratio,
                              double decay_ratio);
 double schedule_factor(const train_schedule *schedule, uint64_t step);
 

@@ -8,17 +8,17 @@
 #include <stdio.h>
 #include <string.h>
 
-mousse_status session_model(const train_run *run, const char *checkpoint,
+mousse_status session_model(const train_options *run, const char *checkpoint,
                             const run_notices *notices, gpt_config *config, mo_error *error)
 {
   model_files files;
   gpt_config base = {0};
   size_t vocabulary = 0;
   MO_TRY(run_data_vocabulary(run->data_dir, &vocabulary, error));
-  if (run->init[0] == '\0') return run_model(run, NULL, vocabulary, config, error);
+  if (run->init[0] == '\0') return options_model(run, NULL, vocabulary, config, error);
   MO_TRY(model_files_find(&files, checkpoint != NULL ? checkpoint : run->init, notices, error));
   MO_TRY(model_files_config(&files, &base, error));
-  return run_model(run, &base, vocabulary, config, error);
+  return options_model(run, &base, vocabulary, config, error);
 }
 
 checkpoint_content session_content(const train_session *s)
@@ -38,7 +38,7 @@ static mousse_status initialise(train_session *s, const run_notices *notices, mo
 {
   model_files files;
   if (s->run->init[0] == '\0') {
-    gpt_params_initialise(s->params, (uint64_t)s->run->seed, run_threads(s->run));
+    gpt_params_initialise(s->params, (uint64_t)s->run->seed, options_threads(s->run));
     return MOUSSE_OK;
   }
   MO_TRY(model_files_find(&files, s->run->init, notices, error));
@@ -51,7 +51,7 @@ static mousse_status initialise(train_session *s, const run_notices *notices, mo
 static mousse_status open_directory(train_session *s, const run_notices *notices,
                                     uint64_t *step, bool *found, mo_error *error)
 {
-  MO_TRY(run_directory(s->run, s->directory, sizeof s->directory, error));
+  MO_TRY(options_directory(s->run, s->directory, sizeof s->directory, error));
   MO_TRY(mo_path_join(s->checkpoints, sizeof s->checkpoints, s->directory, CHECKPOINT_FOLDER,
                       error));
   MO_TRY(mo_make_directories(s->checkpoints, error));
@@ -71,8 +71,8 @@ static mousse_status open_directory(train_session *s, const run_notices *notices
 static mousse_status open_model(train_session *s, const gpt_config *config,
                                 const run_notices *notices, mo_error *error)
 {
-  const size_t micro = run_micro_batch(s->run);
-  const int threads = run_threads(s->run);
+  const size_t micro = options_micro_batch(s->run);
+  const int threads = options_threads(s->run);
   const gpt_shape shape = {micro, config->sequence_len, threads, true};
   MO_TRY(gpt_params_create(&s->params, config, true, NULL, error));
   MO_TRY(gpt_pass_create(&s->pass, s->params, &shape, NULL, error));
@@ -83,7 +83,7 @@ static mousse_status open_model(train_session *s, const gpt_config *config,
                                  .comm = s->comm,
                                  .micro_batch = micro,
                                  .micro_count = (size_t)s->run->batch_size / micro,
-                                 .shards = run_shards(s->run),
+                                 .slices = options_slices(s->run),
                                  .clip = s->run->clip,
                                  .threads = threads,
                                  .overlap = s->run->overlap};
@@ -130,7 +130,7 @@ static mousse_status open_all(train_session *s, const run_notices *notices, mo_e
   const mousse_comm *comm = s->comm;
   char checkpoint[4096];
   standing at = {0};
-  MO_TRY(run_check(s->run, error));
+  MO_TRY(options_check(s->run, error));
   MO_TRY(
       MO_FIRST_RANK(comm, look(s, notices, checkpoint, sizeof checkpoint, &at, error), error));
   MO_TRY(mo_ranks_spread(comm, &at, sizeof at, error));
@@ -144,7 +144,7 @@ static mousse_status open_all(train_session *s, const run_notices *notices, mo_e
   return mo_ranks_spread(comm, params->values, params->value_count * sizeof(float), error);
 }
 
-mousse_status session_open(train_session *s, const train_run *run, const mousse_comm *comm,
+mousse_status session_open(train_session *s, const train_options *run, const mousse_comm *comm,
                            const run_notices *notices, mo_error *error)
 {
   *s = (train_session){.run = run, .comm = comm, .lock.descriptor = -1};

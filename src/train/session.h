@@ -10,8 +10,8 @@
 #include "train/run_data.h"
 
 typedef struct train_session {
-  const train_run *run;    /* borrowed */
-  const mousse_comm *comm; /* borrowed */
+  const train_options *run; /* borrowed */
+  const mousse_comm *comm;  /* borrowed */
   char directory[4096], checkpoints[4096];
   run_lock lock;
   run_data data;
@@ -25,7 +25,7 @@ typedef struct train_session {
 /* Opens all, and brings weights and state to where the run continues: its newest checkpoint
  * that is in order, or --init, or random weights. [collective] Rank 0 alone looks at the run
  * directory; the data are read by every rank. */
-mousse_status session_open(train_session *session, const train_run *run,
+mousse_status session_open(train_session *session, const train_options *run,
                            const mousse_comm *comm, const run_notices *notices,
                            mo_error *error);
 void session_close(train_session *session); /* accepts a zeroed or closed one */
@@ -34,7 +34,7 @@ void session_close(train_session *session); /* accepts a zeroed or closed one */
 checkpoint_content session_content(const train_session *session);
 
 /* The model of a run, from what it names; checkpoint NULL or where it continues. */
-mousse_status session_model(const train_run *run, const char *checkpoint,
+mousse_status session_model(const train_options *run, const char *checkpoint,
                             const run_notices *notices, gpt_config *config, mo_error *error);
 
 #endif

@@ -18,7 +18,7 @@
 typedef struct trainer {
   train_session session;
   train_metrics metrics;
-  const train_run *run;
+  const train_options *run;
   const mousse_comm *comm;
   const train_display *display;
   train_schedule schedule;
@@ -120,7 +120,7 @@ static mousse_status validate(trainer *t, mo_error *error)
   const mo_loader *loader = &t->session.data.val;
   evaluation result = {0};
   const uint64_t windows = ((uint64_t)t->run->val_tokens + loader->length - 1) / loader->length;
-  MO_TRY(evaluate(loader, t->session.pass, t->comm, run_micro_batch(t->run), windows, NULL,
+  MO_TRY(evaluate(loader, t->session.pass, t->comm, options_micro_batch(t->run), windows, NULL,
                   NULL, &result, error));
   metrics_validation(&t->metrics, state->step, state->tokens, result.loss);
   if (t->display->validated != NULL)
@@ -153,7 +153,7 @@ static void sample_when_due(trainer *t)
       .prompt = t->run->sample_prompt,
       .tokens = (size_t)t->run->sample_tokens,
       .sampling = {.temperature = 0.8, .top_p = 1, .seed = state->step, .stop_token = -1},
-      .threads = run_threads(t->run),
+      .threads = options_threads(t->run),
       .put = collect_text,
       .user = &text};
   if (text_sample(t->session.params, &t->session.data.tokenizer, &request, &reason) !=
@@ -169,7 +169,7 @@ static mousse_status save(trainer *t, mo_error *error)
   const uint64_t step = t->session.state.step;
   const checkpoint_content content = session_content(&t->session);
   if (step == t->saved) return MOUSSE_OK;
-  MO_TRY(team_compare_weights(t->session.params, t->comm, error));
+  MO_TRY(ranks_compare_weights(t->session.params, t->comm, error));
   metrics_sync(&t->metrics);
   MO_TRY(checkpoint_save(t->session.checkpoints, &content, error));
   t->saved = step;
@@ -224,7 +224,7 @@ static mousse_status write_config(const trainer *t, mo_error *error)
 {
   char path[4096];
   MO_TRY(mo_path_join(path, sizeof path, t->session.directory, "config.yaml", error));
-  return run_write(t->run, path, error);
+  return options_write(t->run, path, error);
 }
 
 static mousse_status announce(trainer *t, mo_error *error)
@@ -243,7 +243,7 @@ static mousse_status announce(trainer *t, mo_error *error)
       .parameters = s->params->value_count,
       .optimizer_bytes = (size_t)most,
       .ranks = t->comm->size,
-      .threads = run_threads(t->run),
+      .threads = options_threads(t->run),
   };
   char head[512];
   snprintf(head, sizeof head, "mousse %s, %s, %d threads: %s, %llu parameters, from step %llu",
@@ -292,16 +292,18 @@ static mousse_status open_and_execute(trainer *t, train_outcome *outcome, mo_err
   return status;
 }
 
-mousse_status train_execute(const train_run *run, const mousse_comm *comm,
+mousse_status train_execute(const train_options *run, const mousse_comm *comm,
                             const train_display *display, train_outcome *outcome,
                             mo_error *error)
 {
-  train_run settled = *run;
+  train_options settled = *run;
   *outcome = (train_outcome){.signal = 0};
-  MO_TRY(team_compare(run, comm, error));
-  MO_TRY(team_settle_shards(&settled, comm, error));
-  trainer t = {
-      .run = &settled, .comm = comm, .display = display, .schedule = run_schedule(&settled)};
+  MO_TRY(ranks_compare_options(run, comm, error));
+  MO_TRY(ranks_settle_slices(&settled, comm, error));
+  trainer t = {.run = &settled,
+               .comm = comm,
+               .display = display,
+               .schedule = options_schedule(&settled)};
   t.notices = (run_notices){tell, &t};
   return open_and_execute(&t, outcome, error);
 }

@@ -14,7 +14,7 @@
 /* What is told about the run before its first step. */
 typedef struct train_start {
   const char *directory;
-  const train_run *run;
+  const train_options *run;
   gpt_config config;
   uint64_t step; /* 0, or where it continues */
   uint64_t tokens_per_step;
@@ -43,7 +43,7 @@ typedef struct train_outcome {
 
 /* [collective] Every rank computes its part of each batch; rank 0 alone writes files, and all
  * fail or succeed together. MOUSSE_COMM: the other ranks may not know of the failure. */
-mousse_status train_execute(const train_run *run, const mousse_comm *comm,
+mousse_status train_execute(const train_options *run, const mousse_comm *comm,
                             const train_display *display, train_outcome *outcome,
                             mo_error *error);
 

@@ -22,17 +22,17 @@ static const struct {
 enum { COUNT_COUNT = sizeof counts / sizeof *counts };
 
 /* The options that determine the result, as text. NULL: no memory. */
-static json_t *collect_options(const train_run *run)
+static json_t *collect_options(const train_options *run)
 {
   json_t *object = json_object();
-  for (size_t i = 0; i < run_settings.count; i++) {
+  for (size_t i = 0; i < train_settings.count; i++) {
     char text[MO_SETTING_PATH];
-    if (run_row_effect(i) == RUN_FREE) continue;
-    if (mo_setting_text(&run_settings.rows[i], run, text, sizeof text))
-      json_object_set_new(object, run_settings.rows[i].name, json_string(text));
+    if (option_row_effect(i) == OPTION_FREE) continue;
+    if (mo_setting_text(&train_settings.rows[i], run, text, sizeof text))
+      json_object_set_new(object, train_settings.rows[i].name, json_string(text));
   }
   for (size_t i = 0; i < run->option_count; i++) {
-    char key[RUN_OPTION_TEXT + 8];
+    char key[OPTION_TEXT_SIZE + 8];
     snprintf(key, sizeof key, "%s.%s", run->options[i].scalar ? "scalar" : "opt",
              run->options[i].name);
     json_object_set_new(object, key, json_string(run->options[i].value));
@@ -45,7 +45,7 @@ static void fingerprint_text(uint64_t fingerprint, char text[17])
   snprintf(text, 17, "%016llx", (unsigned long long)fingerprint);
 }
 
-mousse_status trainer_state_write(const trainer_state *state, const train_run *run,
+mousse_status trainer_state_write(const trainer_state *state, const train_options *run,
                                   uint64_t data_fingerprint, const char *path, mo_error *error)
 {
   char data[17];
@@ -68,8 +68,9 @@ mousse_status trainer_state_write(const trainer_state *state, const train_run *r
 
 static bool is_fixed(const char *key)
 {
-  for (size_t i = 0; i < run_settings.count; i++)
-    if (strcmp(run_settings.rows[i].name, key) == 0) return run_row_effect(i) == RUN_FIXED;
+  for (size_t i = 0; i < train_settings.count; i++)
+    if (strcmp(train_settings.rows[i].name, key) == 0)
+      return option_row_effect(i) == OPTION_FIXED;
   return false;
 }
 
@@ -129,7 +130,7 @@ static mousse_status read_counts(trainer_state *state, const json_t *object, con
   return MOUSSE_OK;
 }
 
-static mousse_status read_object(trainer_state *state, const train_run *run,
+static mousse_status read_object(trainer_state *state, const train_options *run,
                                  uint64_t data_fingerprint, const json_t *object,
                                  const char *path, const run_notices *notices, mo_error *error)
 {
@@ -148,7 +149,7 @@ static mousse_status read_object(trainer_state *state, const train_run *run,
   return MOUSSE_OK;
 }
 
-mousse_status trainer_state_read(trainer_state *state, const train_run *run,
+mousse_status trainer_state_read(trainer_state *state, const train_options *run,
                                  uint64_t data_fingerprint, const char *path,
                                  const run_notices *notices, mo_error *error)
 {

@@ -19,12 +19,12 @@ typedef struct trainer_state {
   uint64_t skipped_in_row;
 } trainer_state;
 
-mousse_status trainer_state_write(const trainer_state *state, const train_run *run,
+mousse_status trainer_state_write(const trainer_state *state, const train_options *run,
                                   uint64_t data_fingerprint, const char *path, mo_error *error);
 
 /* Reads and compares: an option that makes the checkpoint unusable is refused, other
  * differences are said. */
-mousse_status trainer_state_read(trainer_state *state, const train_run *run,
+mousse_status trainer_state_read(trainer_state *state, const train_options *run,
                                  uint64_t data_fingerprint, const char *path,
                                  const run_notices *notices, mo_error *error);
 

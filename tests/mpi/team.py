@@ -31,11 +31,11 @@ class Team(harness.Lab):
     def command(self, out, optimizer="mousse", steps=12, *more):
         """Four shards of two micro-batches."""
         return super().command(out, optimizer, steps, "--batch-size", 8, "--device-batch-size", 1,
-                               "--shards", 4, *more)
+                               "--slices", 4, *more)
 
     def nano(self, out, optimizer, steps, *more):
         """The preset itself, with short sequences."""
-        command = super().command(out, optimizer, steps, "--batch-size", 8, "--shards", 4,
+        command = super().command(out, optimizer, steps, "--batch-size", 8, "--slices", 4,
                                   "--preset", "nano", "--sequence-length", 64, *more)
         for name in ("--model-dim", "--n-layer", "--n-head"):
             command[command.index(name) + 1] = "0"

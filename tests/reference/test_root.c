@@ -26,7 +26,7 @@ static const mo_eigh_solver none[] = {fails, fails, NULL};
 typedef struct trial {
   mo_side side;
   mo_root_rule rule;
-  float *fold, *basis, *work;
+  float *pair, *basis, *work;
   double *exact; /* statistics, whole side */
   mo_counts counts;
 } trial;
@@ -36,23 +36,23 @@ static void start(trial *t, mo_shape matrix, bool right, size_t block, mo_refres
   *t = (trial){.side = mo_side_make(matrix, right, block),
                .rule = {.power = 0.25,
                         .correction = 1,
-                        .gain = 1.0f,
+                        .grad_scale = 1.0f,
                         .trace_norm = true,
                         .damping = MO_DAMP_ABSOLUTE,
                         .eps = 1e-3,
                         .method = method}};
   const size_t n = t->side.size;
-  t->fold = calloc(mo_fold_floats(t->side), sizeof *t->fold);
+  t->pair = calloc(mo_pair_floats(t->side), sizeof *t->pair);
   t->basis = calloc(n * n, sizeof *t->basis);
   t->work = aligned_alloc(64, mo_root_work_floats(method, t->side) * sizeof *t->work + 64 -
                                   mo_root_work_floats(method, t->side) * sizeof *t->work % 64);
   t->exact = ref_zeros(n * n);
-  assert_true(t->fold != NULL && t->basis != NULL && t->work != NULL);
+  assert_true(t->pair != NULL && t->basis != NULL && t->work != NULL);
 }
 
 static void stop(trial *t)
 {
-  free(t->fold), free(t->basis), free(t->work), free(t->exact);
+  free(t->pair), free(t->basis), free(t->work), free(t->exact);
 }
 
 static void average(trial *t, uint64_t times)
@@ -62,7 +62,7 @@ static void average(trial *t, uint64_t times)
     double wide[ROWS * COLS];
     mo_random_fill(g, ROWS * COLS, 1, 5, k);
     for (size_t i = 0; i < ROWS * COLS; i++) wide[i] = (double)g[i];
-    mo_side_average(t->side, shape, g, 0.9, t->fold);
+    mo_side_average(t->side, shape, g, 0.9, t->pair);
     if (t->side.right) ref_average_right(ROWS, COLS, wide, 0.9, t->exact);
     if (!t->side.right) ref_average_left(ROWS, COLS, wide, 0.9, t->exact);
   }
@@ -70,7 +70,7 @@ static void average(trial *t, uint64_t times)
 
 static void refresh(trial *t)
 {
-  mo_root_refresh(t->side, &t->rule, t->fold, t->basis, t->work, &t->counts, NULL);
+  mo_root_refresh(t->side, &t->rule, t->pair, t->basis, t->work, &t->counts, NULL);
 }
 
 static void check_statistics(const trial *t)
@@ -79,7 +79,7 @@ static void check_statistics(const trial *t)
   MO_FOR_BLOCKS(t->side, at)
   for (size_t i = 0; i < at.size; i++)
     for (size_t j = 0; j <= i; j++)
-      assert_true(fabs((double)t->fold[at.offset + i * (at.size + 1) + j] -
+      assert_true(fabs((double)t->pair[at.offset + i * (at.size + 1) + j] -
                        t->exact[(at.start + i) * n + at.start + j]) < 1e-5);
 }
 
@@ -104,7 +104,7 @@ static void check_roots(const trial *t, double limit)
         for (size_t k = 0; k < d; k++)
           expected += pow(values[k] + 2 * t->rule.eps, -t->rule.power) * vectors[i * d + k] *
                       vectors[j * d + k];
-        const double found = (double)t->fold[at.offset + 1 + i * (d + 1) + j];
+        const double found = (double)t->pair[at.offset + 1 + i * (d + 1) + j];
         error += pow(found - expected, 2);
         norm += pow(expected, 2);
       }
@@ -131,7 +131,7 @@ static void test_roots_by_every_method(void **state)
           check_roots(&t, method == MO_REFRESH_CHOLESKY ? 2e-2 : 1e-5);
           check_statistics(&t); /* the root must not have touched them */
           assert_int_equal(t.counts.refreshes, 1);
-          assert_int_equal(t.counts.retries + t.counts.kept, 0);
+          assert_int_equal(t.counts.retries + t.counts.fallbacks, 0);
           stop(&t);
         }
 }
@@ -156,7 +156,7 @@ static void test_ladder_of_solvers(void **state)
   (void)state;
   trial t;
   start(&t, shape, false, BLOCK, MO_REFRESH_EIGH);
-  const size_t bytes = mo_fold_floats(t.side) * sizeof *t.fold,
+  const size_t bytes = mo_pair_floats(t.side) * sizeof *t.pair,
                blocks = (ROWS + BLOCK - 1) / BLOCK;
   float *before = malloc(bytes);
   average(&t, 3);
@@ -164,18 +164,18 @@ static void test_ladder_of_solvers(void **state)
   refresh(&t);
   check_roots(&t, 1e-5);
   assert_int_equal(t.counts.retries, blocks);
-  assert_int_equal(t.counts.kept, 0);
+  assert_int_equal(t.counts.fallbacks, 0);
 
-  memcpy(before, t.fold, bytes);
+  memcpy(before, t.pair, bytes);
   t.rule.ladder = none;
   refresh(&t);
-  assert_memory_equal(before, t.fold, bytes);
-  assert_int_equal(t.counts.kept, blocks);
+  assert_memory_equal(before, t.pair, bytes);
+  assert_int_equal(t.counts.fallbacks, blocks);
 
   t.rule.ladder = NULL;
-  t.fold[0] = NAN; /* cannot happen, but if it did: only that block keeps its root */
+  t.pair[0] = NAN; /* cannot happen, but if it did: only that block keeps its root */
   refresh(&t);
-  assert_int_equal(t.counts.kept, blocks + 1);
+  assert_int_equal(t.counts.fallbacks, blocks + 1);
   free(before);
   stop(&t);
 }
@@ -187,19 +187,19 @@ static void test_cholesky_retries_with_more_damping(void **state)
   trial t;
   start(&t, shape, true, 0, MO_REFRESH_CHOLESKY);
   t.rule.trace_norm = false;
-  for (size_t i = 0; i < COLS; i++) t.fold[i * (COLS + 1) + i] = i == 0 ? -0.01f : 1.0f;
+  for (size_t i = 0; i < COLS; i++) t.pair[i * (COLS + 1) + i] = i == 0 ? -0.01f : 1.0f;
   refresh(&t);
   assert_true(t.counts.retries > 0);
-  assert_int_equal(t.counts.kept, 0);
-  for (size_t i = 0; i < COLS; i++) assert_true(isfinite(t.fold[1 + i * (COLS + 1) + i]));
+  assert_int_equal(t.counts.fallbacks, 0);
+  for (size_t i = 0; i < COLS; i++) assert_true(isfinite(t.pair[1 + i * (COLS + 1) + i]));
 
   const mo_counts earlier = t.counts;
-  float *before = malloc(mo_fold_floats(t.side) * sizeof *before);
-  t.fold[0] = -1e6f;
-  memcpy(before, t.fold, mo_fold_floats(t.side) * sizeof *before);
+  float *before = malloc(mo_pair_floats(t.side) * sizeof *before);
+  t.pair[0] = -1e6f;
+  memcpy(before, t.pair, mo_pair_floats(t.side) * sizeof *before);
   refresh(&t);
-  assert_int_equal(t.counts.kept, earlier.kept + 1);
-  assert_memory_equal(before, t.fold, mo_fold_floats(t.side) * sizeof *before);
+  assert_int_equal(t.counts.fallbacks, earlier.fallbacks + 1);
+  assert_memory_equal(before, t.pair, mo_pair_floats(t.side) * sizeof *before);
   free(before);
   stop(&t);
 }
@@ -239,7 +239,7 @@ static void set_statistics(trial *t, spectrum kind)
       double sum = 0;
       for (size_t k = 0; k < n; k++)
         sum += eigenvalue(kind, k, n) * q[k * n + i] * q[k * n + j];
-      t->fold[i * (n + 1) + j] = (float)sum;
+      t->pair[i * (n + 1) + j] = (float)sum;
     }
   free(random), free(wide), free(q);
 }
@@ -251,12 +251,12 @@ static double worst_direction(const trial *t)
   const size_t n = t->side.size;
   double *s = ref_zeros(n * n), *values = ref_zeros(n), *vectors = ref_zeros(n * n);
   double *product = ref_zeros(n * n), *root = ref_zeros(n * n), trace = 0, worst = 0;
-  for (size_t i = 0; i < n; i++) trace += (double)t->fold[i * (n + 1) + i];
+  for (size_t i = 0; i < n; i++) trace += (double)t->pair[i * (n + 1) + i];
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j <= i; j++) {
       s[i * n + j] = s[j * n + i] =
-          (double)t->fold[i * (n + 1) + j] * (double)n / (trace + t->rule.eps);
-      root[i * n + j] = root[j * n + i] = (double)t->fold[1 + j * (n + 1) + i];
+          (double)t->pair[i * (n + 1) + j] * (double)n / (trace + t->rule.eps);
+      root[i * n + j] = root[j * n + i] = (double)t->pair[1 + j * (n + 1) + i];
     }
   ref_eigh(n, s, values, vectors);
   ref_multiply(n, n, n, root, vectors, product);
@@ -295,7 +295,7 @@ static void test_cholesky_on_hard_spectra(void **state)
       start_square(&t, N, cases[c].power, cases[c].terms);
       set_statistics(&t, (spectrum)kind);
       refresh(&t);
-      assert_int_equal(t.counts.retries + t.counts.kept, 0);
+      assert_int_equal(t.counts.retries + t.counts.fallbacks, 0);
       assert_true(worst_direction(&t) < cases[c].limit);
       stop(&t);
     }
@@ -311,7 +311,7 @@ static void test_cholesky_sees_the_largest_eigenvalue(void **state)
   start_square(&t, N, 0.25, 4);
   for (size_t i = 0; i < N; i++)
     for (size_t j = 0; j <= i; j++)
-      t.fold[i * (N + 1) + j] = ((i + j) % 2 ? -1.0f : 1.0f) + (i == j ? 1.0f : 0.0f);
+      t.pair[i * (N + 1) + j] = ((i + j) % 2 ? -1.0f : 1.0f) + (i == j ? 1.0f : 0.0f);
   refresh(&t);
   assert_true(worst_direction(&t) < 2.4e-2);
   stop(&t);
@@ -329,12 +329,12 @@ static void test_cholesky_on_a_long_side(void **state)
     double trace = 0, worst = 0;
     start_square(&t, N, powers[p], 0);
     for (size_t i = 0; i < N; i++)
-      t.fold[i * (N + 2)] = (float)pow(10, i == 0 ? 2 : -8 * (double)i / N);
-    for (size_t i = 0; i < N; i++) trace += (double)t.fold[i * (N + 2)];
+      t.pair[i * (N + 2)] = (float)pow(10, i == 0 ? 2 : -8 * (double)i / N);
+    for (size_t i = 0; i < N; i++) trace += (double)t.pair[i * (N + 2)];
     refresh(&t);
     for (size_t i = 0; i < N; i++) {
-      const double value = (double)t.fold[i * (N + 2)] * N / (trace + 1e-5) + 2e-5;
-      worst = fmax(worst, fabs((double)t.fold[1 + i * (N + 2)] * pow(value, powers[p]) - 1));
+      const double value = (double)t.pair[i * (N + 2)] * N / (trace + 1e-5) + 2e-5;
+      worst = fmax(worst, fabs((double)t.pair[1 + i * (N + 2)] * pow(value, powers[p]) - 1));
     }
     assert_true(worst < 0.11 * powers[p] + 1e-3);
     stop(&t);
@@ -347,13 +347,13 @@ static void test_identity_and_multiply(void **state)
   for (int right = 0; right < 2; right++)
     for (size_t block = 0; block <= BLOCK; block += BLOCK) {
       const mo_side side = mo_side_make(shape, right, block);
-      float *fold = calloc(mo_fold_floats(side), sizeof *fold), x[ROWS * COLS], y[ROWS * COLS];
-      assert_non_null(fold);
+      float *pair = calloc(mo_pair_floats(side), sizeof *pair), x[ROWS * COLS], y[ROWS * COLS];
+      assert_non_null(pair);
       mo_random_fill(x, ROWS * COLS, 1, 6, 0);
-      mo_side_identity(side, fold);
-      mo_side_multiply(side, shape, fold, x, y);
+      mo_side_identity(side, pair);
+      mo_side_multiply(side, shape, pair, x, y);
       assert_memory_equal(x, y, sizeof x);
-      free(fold);
+      free(pair);
     }
 }
 

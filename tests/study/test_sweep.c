@@ -90,10 +90,10 @@ static void write_losses(void **state, const double *losses, size_t count)
 
 static bool diverges(void **state, const double *losses, size_t count)
 {
-  study_course course;
+  loss_watch course;
   write_losses(state, losses, count);
-  course_start(&course);
-  return course_follow(&course, *state, 3);
+  loss_watch_start(&course);
+  return loss_watch_follow(&course, *state, 3);
 }
 
 static void test_divergence(void **state)
@@ -116,7 +116,7 @@ static void test_divergence(void **state)
 static void test_divergence_does_not_depend_on_when_it_is_looked_for(void **state)
 {
   double losses[14];
-  study_course course;
+  loss_watch course;
   size_t size = 0;
   char *text = NULL;
   mo_error error = {{0}};
@@ -125,10 +125,10 @@ static void test_divergence_does_not_depend_on_when_it_is_looked_for(void **stat
   write_losses(state, losses, 14);
   const char *path = scratch_path(state, "metrics.jsonl");
   assert_int_equal(mo_file_read(NULL, path, 1 << 20, &text, &size, &error), MOUSSE_OK);
-  course_start(&course);
+  loss_watch_start(&course);
   for (size_t bytes = 0; bytes <= size && !diverged; bytes++) {
     scratch_write(state, "metrics.jsonl", text, bytes);
-    diverged = course_follow(&course, *state, 3);
+    diverged = loss_watch_follow(&course, *state, 3);
   }
   assert_true(diverged);
   assert_int_equal(course.step, 10); /* 2 of 5, 8 of 7: the first window is 6.6 */

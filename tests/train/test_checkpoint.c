@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void execute(const train_run *run)
+static void execute(const train_options *run)
 {
   const train_display display = {.user = NULL};
   train_outcome outcome;
@@ -52,7 +52,7 @@ static void flip_all(const char *root, const char *folder, const char *name, siz
 
 static void every_flipped_bit_is_noticed(void **state)
 {
-  const train_run run = tiny_run(state);
+  const train_options run = tiny_run(state);
   char root[256], folder[300];
   const char *name = NULL;
   size_t flips = 0;
@@ -68,7 +68,7 @@ static void every_flipped_bit_is_noticed(void **state)
 
 static void lengths_and_absence_are_noticed(void **state)
 {
-  const train_run run = tiny_run(state);
+  const train_options run = tiny_run(state);
   static const char *const names[] = {"model.safetensors", "config.json", "optimizer.bin",
                                       "trainer.json", "manifest.json"};
   execute(&run);
@@ -105,7 +105,7 @@ static void damaged_manifests(void **state)
       "{\"files\": {\"config.json\": {\"bytes\": -1, \"xxh3\": 5}}}",
       "{\"files\": {\"config.json\": {}, \"config.json\": {}}}",
   };
-  const train_run run = tiny_run(state);
+  const train_options run = tiny_run(state);
   char root[256], path[512];
   execute(&run);
   snprintf(root, sizeof root, "%s/run/checkpoints", (const char *)*state);
@@ -129,7 +129,7 @@ static void damaged_trainer_states(void **state)
       "{\"format\": \"mousse-trainer\", \"version\": 1, \"step\": -1}",
       "{\"format\": \"mousse-trainer\", \"version\": 1, \"step\": 1, \"tokens\": \"x\"}",
   };
-  const train_run run = tiny_run(state);
+  const train_options run = tiny_run(state);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mo_error error = {{0}};
     trainer_state s = {.step = 77};

@@ -52,87 +52,88 @@ static const run_notices collector = {collect, NULL};
 
 static void options(void **state)
 {
-  train_run run;
+  train_options run;
   mo_error error = {{0}};
   (void)state;
   notices[0] = '\0';
-  assert_int_equal(run_defaults(&run, &error), MOUSSE_OK);
-  assert_int_equal(run_set(&run, "num-iterations", "2k", NULL, &error), MOUSSE_OK);
+  assert_int_equal(options_defaults(&run, &error), MOUSSE_OK);
+  assert_int_equal(options_set(&run, "num-iterations", "2k", NULL, &error), MOUSSE_OK);
   assert_int_equal(run.num_iterations, 2000);
-  assert_int_equal(run_set(&run, "LR_correction", "True", NULL, &error), MOUSSE_OK);
+  assert_int_equal(options_set(&run, "LR_correction", "True", NULL, &error), MOUSSE_OK);
   assert_string_equal(run.LR_correction, "true");
-  assert_int_equal(run_set(&run, "opt.graft", "off", NULL, &error), MOUSSE_OK);
-  assert_int_equal(run_set(&run, "opt.graft", "on", NULL, &error), MOUSSE_OK);
-  assert_int_equal(run_set(&run, "scalar.beta1", "0.9", NULL, &error), MOUSSE_OK);
+  assert_int_equal(options_set(&run, "opt.graft", "off", NULL, &error), MOUSSE_OK);
+  assert_int_equal(options_set(&run, "opt.graft", "on", NULL, &error), MOUSSE_OK);
+  assert_int_equal(options_set(&run, "scalar.beta1", "0.9", NULL, &error), MOUSSE_OK);
   assert_int_equal(run.option_count, 2);
   assert_string_equal(run.options[0].value, "on");
-  assert_int_equal(run_set(&run, "wandb_project", "x", &collector, &error), MOUSSE_OK);
+  assert_int_equal(options_set(&run, "wandb_project", "x", &collector, &error), MOUSSE_OK);
   assert_non_null(strstr(notices, "wandb_project"));
-  assert_int_equal(run_set(&run, "sequence_lenght", "4", NULL, &error), MOUSSE_UNKNOWN_NAME);
+  assert_int_equal(options_set(&run, "sequence_lenght", "4", NULL, &error),
+                   MOUSSE_UNKNOWN_NAME);
   assert_non_null(strstr(error.text, "did you mean 'sequence_length'"));
-  assert_int_equal(run_set(&run, "warmup_ratio", "nan", NULL, &error), MOUSSE_OUT_OF_RANGE);
-  assert_int_equal(run_set(&run, "batch_size", "0", NULL, &error), MOUSSE_OUT_OF_RANGE);
-  assert_int_equal(run_set(&run, "optimizer", "muon", NULL, &error), MOUSSE_OK);
-  assert_int_equal(run_check(&run, &error), MOUSSE_OK);
+  assert_int_equal(options_set(&run, "warmup_ratio", "nan", NULL, &error), MOUSSE_OUT_OF_RANGE);
+  assert_int_equal(options_set(&run, "batch_size", "0", NULL, &error), MOUSSE_OUT_OF_RANGE);
+  assert_int_equal(options_set(&run, "optimizer", "muon", NULL, &error), MOUSSE_OK);
+  assert_int_equal(options_check(&run, &error), MOUSSE_OK);
   tiny_set(&run, "scheduler_type", "wsd");
   tiny_set(&run, "warmup_ratio", "0.95");
-  assert_int_equal(run_check(&run, &error), MOUSSE_INVALID_ARGUMENT);
+  assert_int_equal(options_check(&run, &error), MOUSSE_INVALID_ARGUMENT);
 }
 
 static void micro_batches_divide(void **state)
 {
-  train_run run;
+  train_options run;
   (void)state;
-  assert_int_equal(run_defaults(&run, NULL), MOUSSE_OK);
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
   const struct {
     int64_t batch, expected;
   } cases[] = {{1, 1}, {7, 7}, {8, 8}, {12, 6}, {32, 8}, {13, 1}, {10, 5}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     run.batch_size = cases[i].batch;
-    assert_int_equal(run_micro_batch(&run), cases[i].expected);
+    assert_int_equal(options_micro_batch(&run), cases[i].expected);
   }
 }
 
 static void model_of_a_run(void **state)
 {
-  train_run run;
+  train_options run;
   gpt_config config, base = {100, 3, 2, 64, 32};
   mo_error error = {{0}};
   (void)state;
-  assert_int_equal(run_defaults(&run, NULL), MOUSSE_OK);
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
   tiny_set(&run, "preset", "nano");
-  assert_int_equal(run_model(&run, NULL, 0, &config, &error), MOUSSE_OK);
+  assert_int_equal(options_model(&run, NULL, 0, &config, &error), MOUSSE_OK);
   assert_int_equal(config.vocab_size, 256);
-  assert_int_equal(run_model(&run, NULL, 999, &config, &error), MOUSSE_OK);
+  assert_int_equal(options_model(&run, NULL, 999, &config, &error), MOUSSE_OK);
   assert_int_equal(config.vocab_size, 999); /* that of the data's tokenizer */
   tiny_set(&run, "vocab_size", "1024");
   tiny_set(&run, "n_layer", "7");
-  assert_int_equal(run_model(&run, NULL, 999, &config, &error), MOUSSE_OK);
+  assert_int_equal(options_model(&run, NULL, 999, &config, &error), MOUSSE_OK);
   assert_int_equal(config.vocab_size, 1024);
   assert_int_equal(config.n_layer, 7);
-  assert_int_equal(run_model(&run, NULL, 2000, &config, &error), MOUSSE_INVALID_ARGUMENT);
+  assert_int_equal(options_model(&run, NULL, 2000, &config, &error), MOUSSE_INVALID_ARGUMENT);
   tiny_set(&run, "vocab_size", "0");
-  assert_int_equal(run_model(&run, &base, 90, &config, &error), MOUSSE_OK);
+  assert_int_equal(options_model(&run, &base, 90, &config, &error), MOUSSE_OK);
   assert_int_equal(config.vocab_size, 100);
   assert_int_equal(config.n_embd, 64);
-  assert_int_equal(run_model(&run, &base, 101, &config, &error), MOUSSE_INVALID_ARGUMENT);
+  assert_int_equal(options_model(&run, &base, 101, &config, &error), MOUSSE_INVALID_ARGUMENT);
 }
 
 static void yaml_reads_what_it_writes(void **state)
 {
-  train_run run, again;
+  train_options run, again;
   mo_error error = {{0}};
   const char *path = scratch_path(state, "config.yaml");
-  assert_int_equal(run_defaults(&run, NULL), MOUSSE_OK);
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
   tiny_set(&run, "sample_prompt", "\"quoted\" \\ back\n\ttab: - # \x7f");
   tiny_set(&run, "lr", "0.012345678901234567");
   tiny_set(&run, "warmup_ratio", "0.1234567890123");
   tiny_set(&run, "opt.sides", "left");
   tiny_set(&run, "scalar.beta2", "0.99");
   tiny_set(&run, "shuffle", "no");
-  assert_int_equal(run_write(&run, path, &error), MOUSSE_OK);
-  assert_int_equal(run_defaults(&again, NULL), MOUSSE_OK);
-  if (run_read(&again, path, NULL, &error) != MOUSSE_OK) fail_msg("%s", error.text);
+  assert_int_equal(options_write(&run, path, &error), MOUSSE_OK);
+  assert_int_equal(options_defaults(&again, NULL), MOUSSE_OK);
+  if (options_read(&again, path, NULL, &error) != MOUSSE_OK) fail_msg("%s", error.text);
   assert_memory_equal(&run, &again, sizeof run);
 }
 
@@ -152,11 +153,11 @@ static void yaml_mistakes(void **state)
       {"a: \"\\0\"\n", "NUL"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    train_run run;
+    train_options run;
     mo_error error = {{0}};
     const char *path = scratch_write(state, "bad.yaml", cases[i].text, strlen(cases[i].text));
-    assert_int_equal(run_defaults(&run, NULL), MOUSSE_OK);
-    assert_int_not_equal(run_read(&run, path, NULL, &error), MOUSSE_OK);
+    assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+    assert_int_not_equal(options_read(&run, path, NULL, &error), MOUSSE_OK);
     if (strstr(error.text, cases[i].expected) == NULL)
       fail_msg("'%s' gave: %s", cases[i].text, error.text);
   }
@@ -176,10 +177,10 @@ static void groups_by_role(void **state)
     const gpt_config config = {32, 1, 2, 16, 8};
     gpt_params *params = NULL;
     train_groups groups;
-    train_run run;
+    train_options run;
     mo_error error = {{0}};
     double value = 0;
-    assert_int_equal(run_defaults(&run, NULL), MOUSSE_OK);
+    assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
     tiny_set(&run, "optimizer", cases[i].optimizer);
     tiny_set(&run, "lr", "0.5");
     tiny_set(&run, "weight_decay", "0.25");
@@ -217,11 +218,11 @@ static void paper_names(void **state)
   const gpt_config config = {32, 1, 2, 16, 8};
   gpt_params *params = NULL;
   train_groups groups;
-  train_run run;
+  train_options run;
   mo_error error = {{0}};
   (void)state;
   assert_int_equal(gpt_params_create(&params, &config, true, NULL, &error), MOUSSE_OK);
-  assert_int_equal(run_defaults(&run, NULL), MOUSSE_OK);
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     tiny_set(&run, cases[i].key, cases[i].text);
   if (groups_open(&groups, &run, params, NULL, NULL, &error) != MOUSSE_OK)
@@ -248,7 +249,7 @@ static void paper_names(void **state)
 /* Micro-batches give the gradient of the whole batch; clipping bounds its norm. */
 static void gradients(void **state)
 {
-  train_run run = tiny_run(state);
+  train_options run = tiny_run(state);
   train_session whole, parts;
   gradient_result a, b, c;
   mo_error error = {{0}};
@@ -257,7 +258,7 @@ static void gradients(void **state)
   if (session_open(&whole, &run, &mo_comm_self, NULL, &error) != MOUSSE_OK)
     fail_msg("%s", error.text);
   assert_int_equal(gradient_collect(&whole.gradient, 1, &a, &error), MOUSSE_OK);
-  train_run split = run;
+  train_options split = run;
   tiny_set(&split, "device_batch_size", "1");
   tiny_set(&split, "out", scratch_path(state, "split"));
   assert_int_equal(session_open(&parts, &split, &mo_comm_self, NULL, &error), MOUSSE_OK);
@@ -278,7 +279,7 @@ static void gradients(void **state)
 
 static void evaluation_is_the_mean_over_windows(void **state)
 {
-  const train_run run = tiny_run(state);
+  const train_options run = tiny_run(state);
   train_session s;
   evaluation one, two, all;
   mo_error error = {{0}};

@@ -18,14 +18,14 @@ static inline void tiny_shard(const char *path)
   assert_int_equal(shard_writer_commit(&writer, NULL), MOUSSE_OK);
 }
 
-static inline void tiny_set(train_run *run, const char *key, const char *text)
+static inline void tiny_set(train_options *run, const char *key, const char *text)
 {
   mo_error error = {{0}};
-  if (run_set(run, key, text, NULL, &error) != MOUSSE_OK) fail_msg("%s", error.text);
+  if (options_set(run, key, text, NULL, &error) != MOUSSE_OK) fail_msg("%s", error.text);
 }
 
 /* Writes the shards into the test's folder; the run goes to its folder "run". */
-static inline train_run tiny_run(void *const *state)
+static inline train_options tiny_run(void *const *state)
 {
   static const char *const options[][2] = {
       {"model_dim", "8"},       {"n_layer", "1"},         {"n_head", "2"},
@@ -33,8 +33,8 @@ static inline train_run tiny_run(void *const *state)
       {"num_iterations", "4"},  {"checkpoint_freq", "2"}, {"threads", "1"},
       {"val_loss_every", "2"},
   };
-  train_run run;
-  assert_int_equal(run_defaults(&run, NULL), MOUSSE_OK);
+  train_options run;
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
   for (size_t i = 0; i < sizeof options / sizeof *options; i++)
     tiny_set(&run, options[i][0], options[i][1]);
   tiny_set(&run, "data_dir", *state);

@@ -41,13 +41,13 @@ static void run_case(mo_transpose ta, mo_transpose tb, size_t m, size_t n, size_
   float *before = random_matrix(m * n, 3), *first = random_matrix(m * n, 3);
   mo_product p = mo_dense_product(ta, tb, m, n, k, a, b, 2.0f, first);
   p.alpha = 0.5f;
-  mo_job job = mo_product_plan(&p);
-  mo_parallel_jobs(1, &job, 1);
+  mo_task job = mo_product_plan(&p);
+  mo_parallel_tasks(1, &job, 1);
   check_product(&p, before);
   for (int threads = 2; threads <= 4; threads++) {
     float *c = random_matrix(m * n, 3);
     p.c = c;
-    mo_parallel_jobs(threads, &job, 1);
+    mo_parallel_tasks(threads, &job, 1);
     assert_memory_equal(c, first, m * n * sizeof *c);
     free(c);
   }
@@ -79,12 +79,12 @@ static void test_jobs_run_every_item_once(void **state)
 {
   (void)state;
   int counts[3][7] = {{0}};
-  const mo_job jobs[] = {{0, count_item, NULL},
-                         {7, count_item, counts[0]},
-                         {0, count_item, NULL},
-                         {1, count_item, counts[1]},
-                         {5, count_item, counts[2]}};
-  mo_parallel_jobs(3, jobs, sizeof jobs / sizeof *jobs);
+  const mo_task jobs[] = {{0, count_item, NULL},
+                          {7, count_item, counts[0]},
+                          {0, count_item, NULL},
+                          {1, count_item, counts[1]},
+                          {5, count_item, counts[2]}};
+  mo_parallel_tasks(3, jobs, sizeof jobs / sizeof *jobs);
   for (size_t i = 0; i < 7; i++) {
     assert_int_equal(counts[0][i], 1);
     assert_int_equal(counts[1][i], i < 1);

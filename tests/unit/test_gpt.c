@@ -111,7 +111,7 @@ static void test_parameters_are_listed_and_initialised(void **state)
 }
 
 /* Loss and gradients of one batch at a number of threads; gradients owned by the caller. */
-static float *run_threads(int threads, const gpt_batch *batch, float *loss, size_t *count)
+static float *options_threads(int threads, const gpt_batch *batch, float *loss, size_t *count)
 {
   mo_error error = {{0}};
   gpt_params *params = make_params(&odd, true);
@@ -139,9 +139,9 @@ static void test_same_bits_at_any_number_of_threads(void **state)
     const gpt_batch batch = {tokens, tokens + rows, shapes[i][0], shapes[i][1]};
     float expected_loss = 0, loss = 0;
     size_t count = 0;
-    float *expected = run_threads(1, &batch, &expected_loss, &count);
+    float *expected = options_threads(1, &batch, &expected_loss, &count);
     for (int threads = 1; threads <= 4; threads++) {
-      float *gradients = run_threads(threads, &batch, &loss, &count);
+      float *gradients = options_threads(threads, &batch, &loss, &count);
       assert_memory_equal(gradients, expected, count * sizeof *expected);
       assert_memory_equal(&loss, &expected_loss, sizeof loss);
       free(gradients);
@@ -189,10 +189,10 @@ typedef struct completed {
   size_t runs, floats;
 } completed;
 
-static void take_run(void *user, gpt_run run)
+static void take_run(void *user, gpt_gradient_span run)
 {
   completed *c = user;
-  const gpt_run expected = gpt_completed_run(c->params, c->runs++);
+  const gpt_gradient_span expected = gpt_completed_span(c->params, c->runs++);
   assert_ptr_equal(run.gradients, expected.gradients);
   assert_int_equal(run.count, expected.count);
   memcpy(c->copy + (run.gradients - c->params->gradients), run.gradients,
@@ -214,7 +214,7 @@ static void test_complete_gradients_stay_as_they_are(void **state)
   gpt_pass_watch(pass, take_run, &c);
   assert_int_equal(gpt_gradients(pass, &batch, 1, false, &loss, &error), MOUSSE_OK);
   assert_int_equal(c.runs, odd.n_layer + 2);
-  assert_int_equal(gpt_completed_run(params, c.runs).count, 0);
+  assert_int_equal(gpt_completed_span(params, c.runs).count, 0);
   assert_int_equal(c.floats, params->value_count);
   assert_memory_equal(c.copy, params->gradients, params->value_count * sizeof(float));
   free(c.copy);

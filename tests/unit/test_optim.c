@@ -13,11 +13,11 @@
 enum { ROWS = 12, COLS = 20, ALL = ROWS * COLS };
 
 /* From unit 0, as a step of a single rank does it. */
-static int adapt(float largest, const mo_part *parts, size_t count, float *const *arrays)
+static int adapt(float largest, const mo_state_array *parts, size_t count, float *const *arrays)
 {
-  if (!mo_unit_outgrown(0, largest)) return 0;
-  const int held = mo_unit_held(0, parts, count, arrays);
-  return mo_unit_change(0, largest, held, parts, count, arrays);
+  if (!mo_grad_scale_outgrown(0, largest)) return 0;
+  const int held = mo_grad_scale_held(0, parts, count, arrays);
+  return mo_grad_scale_change(0, largest, held, parts, count, arrays);
 }
 
 static void test_units_follow_the_gradient(void **state)
@@ -25,7 +25,7 @@ static void test_units_follow_the_gradient(void **state)
   (void)state;
   float momentum[4] = {1.0f, -2.0f, 0.5f, 0.0f}, second[4] = {1.0f, 4.0f, 0.25f, 0.0f};
   float basis[1] = {0.75f}, *const arrays[] = {momentum, second, basis};
-  const mo_part parts[] = {{"m", 4, 1, {0}}, {"v", 4, 2, {0}}, {"q", 1, 0, {0}}};
+  const mo_state_array parts[] = {{"m", 4, 1, {0}}, {"v", 4, 2, {0}}, {"q", 1, 0, {0}}};
   assert_int_equal(adapt(1e-9f, parts, 3, arrays), 0);
   assert_int_equal(adapt(0.0f, parts, 3, arrays), 0);
   assert_int_equal(adapt(1e-38f, parts, 3, arrays), 0); /* the state is still large */
@@ -38,7 +38,7 @@ static void test_units_follow_the_gradient(void **state)
   float *const zero[] = {fresh, fresh, basis};
   assert_int_equal(adapt(1e-38f, parts, 3, zero), -96);
   assert_int_equal(adapt(3e38f, parts, 3, zero), 96);
-  assert_true(mo_unit_gain(-96) == 0x1p96f && mo_unit_gain(0) == 1.0f);
+  assert_true(mo_grad_scale(-96) == 0x1p96f && mo_grad_scale(0) == 1.0f);
 }
 
 typedef struct trial {

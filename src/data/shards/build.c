@@ -120,7 +120,7 @@ static mousse_status get_tokenizer(const dataset_options *options, mo_tokenizer 
 typedef struct build {
   const dataset_options *options;
   const mo_tokenizer *tokenizer;
-  part_writer train, val;
+  split_writer train, val;
   uint64_t text_bytes, val_bytes;
   bool last_to_val;
 } build;
@@ -136,14 +136,14 @@ static bool goes_to_val(build *b, uint64_t length)
 static mousse_status write_unit(build *b, const batch_unit *unit, mo_error *error)
 {
   const bool to_val = goes_to_val(b, unit->length);
-  part_writer *part = to_val ? &b->val : &b->train;
+  split_writer *part = to_val ? &b->val : &b->train;
   if (to_val) b->val_bytes += unit->length;
   if (unit->starts_document || to_val != b->last_to_val) {
-    MO_TRY(part_writer_add(part, &b->tokenizer->end_of_text, 1, error));
+    MO_TRY(split_writer_add(part, &b->tokenizer->end_of_text, 1, error));
     part->counts.documents++;
   }
   b->last_to_val = to_val;
-  return part_writer_add(part, unit->ids.ids, unit->ids.count, error);
+  return split_writer_add(part, unit->ids.ids, unit->ids.count, error);
 }
 
 static mousse_status write_batch(build *b, batch_encoder *batch, mo_error *error)
@@ -174,8 +174,8 @@ static mousse_status write_text(build *b, mo_corpus *text, batch_encoder *batch,
   if (b->text_bytes == 0)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: there is no text in the inputs",
                    b->options->inputs[0]);
-  MO_TRY(part_writer_finish(&b->train, error));
-  return part_writer_finish(&b->val, error);
+  MO_TRY(split_writer_finish(&b->train, error));
+  return split_writer_finish(&b->val, error);
 }
 
 static size_t piece_size(const dataset_options *options, uint64_t bytes)
@@ -201,12 +201,12 @@ static mousse_status write_shards(build *b, uint64_t input_bytes, mo_error *erro
   if (status == MOUSSE_OK) status = write_text(b, text, batch, error);
   batch_encoder_close(batch);
   corpus_close(text);
-  part_writer_abandon(&b->train);
-  part_writer_abandon(&b->val);
+  split_writer_abandon(&b->train);
+  split_writer_abandon(&b->val);
   return status;
 }
 
-static json_t *part_json(const dataset_part *part)
+static json_t *part_json(const dataset_split *part)
 {
   return json_pack("{s:I, s:I, s:I}", "tokens", (json_int_t)part->tokens, "documents",
                    (json_int_t)part->documents, "shards", (json_int_t)part->shards);
@@ -237,10 +237,10 @@ static mousse_status fill_directory(build *b, const char *directory, uint64_t in
                                     json_t *recipe, mo_error *error)
 {
   char path[4096];
-  const part_writer part = {.directory = directory,
-                            .name = b->options->name,
-                            .vocabulary = b->tokenizer->tokens.count,
-                            .shard_tokens = b->options->shard_tokens};
+  const split_writer part = {.directory = directory,
+                             .name = b->options->name,
+                             .vocabulary = b->tokenizer->tokens.count,
+                             .shard_tokens = b->options->shard_tokens};
   if (b->tokenizer->end_of_text == TOKENIZER_NONE)
     return mo_fail(error, MOUSSE_BAD_FORMAT,
                    "tokenizer '%s' has no end-of-text token (%s) to mark documents with",
@@ -257,19 +257,19 @@ static mousse_status fill_directory(build *b, const char *directory, uint64_t in
 static mousse_status build_new(const dataset_options *options, uint64_t input_bytes,
                                json_t *recipe, mo_error *error)
 {
-  mo_workshop place;
+  mo_staging place;
   mo_tokenizer made = {0};
   build b = {.options = options, .tokenizer = &made};
-  MO_TRY(workshop_open(&place, options->out, error));
+  MO_TRY(staging_open(&place, options->out, error));
   mousse_status status = get_tokenizer(options, &made, error);
   if (status == MOUSSE_OK)
     status = fill_directory(&b, place.partial, input_bytes, recipe, error);
   tokenizer_close(&made);
   if (status != MOUSSE_OK) {
-    workshop_abandon(&place);
+    staging_abandon(&place);
     return status;
   }
-  return workshop_commit(&place, error);
+  return staging_commit(&place, error);
 }
 
 mousse_status dataset_build(const dataset_options *options, mo_dataset *dataset, bool *existed,

@@ -21,7 +21,7 @@ static mousse_status take_count(const json_t *object, const char *path, const ch
 }
 
 static mousse_status take_part(const json_t *root, const char *path, const char *key,
-                               dataset_part *part, mo_error *error)
+                               dataset_split *part, mo_error *error)
 {
   const json_t *object = json_object_get(root, key);
   if (!json_is_object(object))

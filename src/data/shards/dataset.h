@@ -13,16 +13,16 @@
 
 #include "data/shards/shard_set.h"
 
-typedef struct dataset_part {
+typedef struct dataset_split {
   uint64_t tokens, documents, shards;
-} dataset_part;
+} dataset_split;
 
 typedef struct mo_dataset {
   bool has_manifest;
   uint32_t vocabulary; /* 0: not known */
   uint32_t end_of_text;
   uint64_t text_bytes;
-  dataset_part train, val;
+  dataset_split train, val;
   char name[256];
 } mo_dataset;
 

@@ -35,7 +35,7 @@ mousse_status decode_ids(const mo_tokenizer *tokenizer, const uint32_t *ids, siz
 
 /* Hands on the ids of one document, or of a part of one. */
 static mousse_status hand_on(const mo_tokenizer *tokenizer, const uint32_t *ids, size_t count,
-                             bool starts, text_buffer *text, decode_part part, void *user,
+                             bool starts, text_buffer *text, decode_text_fn part, void *user,
                              mo_error *error)
 {
   text->size = 0;
@@ -44,8 +44,8 @@ static mousse_status hand_on(const mo_tokenizer *tokenizer, const uint32_t *ids,
 }
 
 static mousse_status decode_block(const mo_tokenizer *tokenizer, const uint32_t *ids,
-                                  size_t count, text_buffer *text, decode_part part, void *user,
-                                  mo_error *error)
+                                  size_t count, text_buffer *text, decode_text_fn part,
+                                  void *user, mo_error *error)
 {
   for (size_t from = 0; from < count;) {
     const bool starts = ids[from] == tokenizer->end_of_text;
@@ -58,7 +58,7 @@ static mousse_status decode_block(const mo_tokenizer *tokenizer, const uint32_t 
 }
 
 static mousse_status decode_opened(const mo_shard *shard, const mo_tokenizer *tokenizer,
-                                   decode_part part, void *user, mo_error *error)
+                                   decode_text_fn part, void *user, mo_error *error)
 {
   text_buffer text = {0};
   mousse_status status = MOUSSE_OK;
@@ -75,7 +75,7 @@ static mousse_status decode_opened(const mo_shard *shard, const mo_tokenizer *to
   return status;
 }
 
-mousse_status decode_shard(const char *path, const char *tokenizer_path, decode_part part,
+mousse_status decode_shard(const char *path, const char *tokenizer_path, decode_text_fn part,
                            void *user, mo_error *error)
 {
   char directory[4096];

@@ -6,11 +6,11 @@
 #include "data/tokenizer/tokenizer.h"
 
 /* Called for each part of a document, in order. */
-typedef mousse_status (*decode_part)(void *user, const char *text, size_t length,
-                                     bool starts_document, mo_error *error);
+typedef mousse_status (*decode_text_fn)(void *user, const char *text, size_t length,
+                                        bool starts_document, mo_error *error);
 
 /* tokenizer: "" for the one in the shard's directory. */
-mousse_status decode_shard(const char *path, const char *tokenizer, decode_part part,
+mousse_status decode_shard(const char *path, const char *tokenizer, decode_text_fn part,
                            void *user, mo_error *error);
 
 /* The text of some ids; end-of-text tokens are left out. */

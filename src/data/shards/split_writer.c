@@ -1,9 +1,9 @@
-/* part_writer.c - the shards of one split. */
+/* split_writer.c - the shards of one split. */
 #include "data/shards/split_writer.h"
 
 #include <stdio.h>
 
-static mousse_status open_shard(part_writer *writer, mo_error *error)
+static mousse_status open_shard(split_writer *writer, mo_error *error)
 {
   char path[4096];
   const int length =
@@ -17,15 +17,15 @@ static mousse_status open_shard(part_writer *writer, mo_error *error)
   return MOUSSE_OK;
 }
 
-mousse_status part_writer_finish(part_writer *writer, mo_error *error)
+mousse_status split_writer_finish(split_writer *writer, mo_error *error)
 {
   if (!writer->is_open) return MOUSSE_OK;
   writer->is_open = false;
   return shard_writer_commit(&writer->shard, error);
 }
 
-mousse_status part_writer_add(part_writer *writer, const uint32_t *ids, size_t count,
-                              mo_error *error)
+mousse_status split_writer_add(split_writer *writer, const uint32_t *ids, size_t count,
+                               mo_error *error)
 {
   for (size_t done = 0; done < count;) {
     if (!writer->is_open) MO_TRY(open_shard(writer, error));
@@ -34,12 +34,12 @@ mousse_status part_writer_add(part_writer *writer, const uint32_t *ids, size_t c
     MO_TRY(shard_writer_add(&writer->shard, ids + done, part, error));
     done += part;
     writer->counts.tokens += part;
-    if (part == room) MO_TRY(part_writer_finish(writer, error));
+    if (part == room) MO_TRY(split_writer_finish(writer, error));
   }
   return MOUSSE_OK;
 }
 
-void part_writer_abandon(part_writer *writer)
+void split_writer_abandon(split_writer *writer)
 {
   if (writer->is_open) shard_writer_abandon(&writer->shard);
   writer->is_open = false;

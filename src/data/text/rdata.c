@@ -14,20 +14,20 @@ enum { LARGEST_INDEX = 1 << 24, LARGEST_VARIABLE = 1 << 30 };
 /* The index is gzip'd, which stream.c undoes. */
 static mousse_status read_index(const char *path, text_buffer *index, mo_error *error)
 {
-  mo_stream *s = NULL;
+  text_stream *s = NULL;
   char block[4096];
   size_t got = 1;
-  MO_TRY(stream_open(&s, path, error));
+  MO_TRY(text_stream_open(&s, path, error));
   mousse_status status = MOUSSE_OK;
   while (status == MOUSSE_OK && got > 0) {
-    status = stream_read(s, block, sizeof block, &got, error);
+    status = text_stream_read(s, block, sizeof block, &got, error);
     if (status == MOUSSE_OK && index->size + got > LARGEST_INDEX)
       status = mo_fail(error, MOUSSE_BAD_FORMAT, "%s: index larger than %d bytes", path,
                        LARGEST_INDEX);
     if (status == MOUSSE_OK && !text_buffer_add(index, block, got))
       status = mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", path);
   }
-  stream_close(s);
+  text_stream_close(s);
   return status;
 }
 

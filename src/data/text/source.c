@@ -15,7 +15,7 @@ typedef enum kind { TEXT_FILE, JSON_LINES, R_DATA } kind;
 struct mo_source {
   kind kind;
   const char *field, *separator; /* borrowed */
-  mo_stream *stream;
+  text_stream *stream;
   mo_rdata rdata;
   uint32_t variable, variable_end; /* of R data: the next one, and where to stop */
   uint64_t line;                   /* of JSON lines, from 1 */
@@ -73,7 +73,7 @@ mousse_status source_open(mo_source **opened, const char *path, const corpus_opt
   s->field = options->field != NULL ? options->field : "text";
   s->separator = options->separator != NULL ? options->separator : "";
   const mousse_status status =
-      s->kind == R_DATA ? open_rdata(s, error) : stream_open(&s->stream, path, error);
+      s->kind == R_DATA ? open_rdata(s, error) : text_stream_open(&s->stream, path, error);
   if (status != MOUSSE_OK) {
     source_close(s);
     return status;
@@ -85,7 +85,7 @@ mousse_status source_open(mo_source **opened, const char *path, const corpus_opt
 void source_close(mo_source *s)
 {
   if (s == NULL) return;
-  stream_close(s->stream);
+  text_stream_close(s->stream);
   rdata_close(&s->rdata);
   text_buffer_close(&s->pending);
   mo_release(NULL, s, sizeof *s);
@@ -93,7 +93,7 @@ void source_close(mo_source *s)
 
 uint64_t source_consumed(const mo_source *s)
 {
-  return s->stream != NULL ? stream_consumed(s->stream) : 0;
+  return s->stream != NULL ? text_stream_consumed(s->stream) : 0;
 }
 
 /* Reads one more block into pending, dropping what was handed on. */
@@ -108,7 +108,7 @@ static mousse_status read_block(mo_source *s, mo_error *error)
   if (!mo_grow(NULL, &p->data, &p->capacity, p->size + BLOCK_BYTES, 1))
     return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for a line of %zu bytes", s->path,
                    p->size);
-  MO_TRY(stream_read(s->stream, p->data + p->size, BLOCK_BYTES, &got, error));
+  MO_TRY(text_stream_read(s->stream, p->data + p->size, BLOCK_BYTES, &got, error));
   p->size += got;
   s->stream_ended = got == 0;
   return MOUSSE_OK;

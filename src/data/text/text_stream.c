@@ -1,4 +1,4 @@
-/* stream.c - the bytes of a file, decompressed when it starts like gzip or zstd. */
+/* text_stream.c - the bytes of a file, decompressed when it starts like gzip or zstd. */
 #include "data/text/text_stream.h"
 
 #include "base/memory.h"
@@ -16,7 +16,7 @@ enum { INPUT_BYTES = 1 << 17, GZIP_WINDOW = 15 + 16 };
 
 typedef enum kind { PLAIN, GZIP, ZSTANDARD } kind;
 
-struct mo_stream {
+struct text_stream {
   int descriptor;
   kind kind;
   uint64_t consumed;
@@ -30,7 +30,7 @@ struct mo_stream {
   unsigned char input[INPUT_BYTES];
 };
 
-static mousse_status refill(mo_stream *s, mo_error *error)
+static mousse_status refill(text_stream *s, mo_error *error)
 {
   memmove(s->input, s->input + s->start, s->end - s->start);
   s->end -= s->start;
@@ -47,7 +47,7 @@ static mousse_status refill(mo_stream *s, mo_error *error)
   return MOUSSE_OK;
 }
 
-static mousse_status recognise(mo_stream *s, mo_error *error)
+static mousse_status recognise(text_stream *s, mo_error *error)
 {
   static const unsigned char gzip_magic[] = {0x1f, 0x8b},
                              zstd_magic[] = {0x28, 0xb5, 0x2f, 0xfd};
@@ -65,9 +65,9 @@ static mousse_status recognise(mo_stream *s, mo_error *error)
   return MOUSSE_OK;
 }
 
-mousse_status stream_open(mo_stream **opened, const char *path, mo_error *error)
+mousse_status text_stream_open(text_stream **opened, const char *path, mo_error *error)
 {
-  mo_stream *s = mo_allocate(NULL, sizeof *s);
+  text_stream *s = mo_allocate(NULL, sizeof *s);
   if (s == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", path);
   snprintf(s->path, sizeof s->path, "%s", path);
   s->descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -77,14 +77,14 @@ mousse_status stream_open(mo_stream **opened, const char *path, mo_error *error)
   else
     status = recognise(s, error);
   if (status != MOUSSE_OK) {
-    stream_close(s);
+    text_stream_close(s);
     return status;
   }
   *opened = s;
   return MOUSSE_OK;
 }
 
-void stream_close(mo_stream *s)
+void text_stream_close(text_stream *s)
 {
   if (s == NULL) return;
   if (s->descriptor >= 0) close(s->descriptor);
@@ -93,12 +93,12 @@ void stream_close(mo_stream *s)
   mo_release(NULL, s, sizeof *s);
 }
 
-uint64_t stream_consumed(const mo_stream *s)
+uint64_t text_stream_consumed(const text_stream *s)
 {
   return s->consumed - (s->end - s->start);
 }
 
-static mousse_status read_plain(mo_stream *s, char *buffer, size_t capacity, size_t *got)
+static mousse_status read_plain(text_stream *s, char *buffer, size_t capacity, size_t *got)
 {
   *got = s->end - s->start < capacity ? s->end - s->start : capacity;
   memcpy(buffer, s->input + s->start, *got);
@@ -107,7 +107,7 @@ static mousse_status read_plain(mo_stream *s, char *buffer, size_t capacity, siz
 }
 
 /* One call of inflate; several gzip members may follow each other. */
-static mousse_status step_gzip(mo_stream *s, char *buffer, size_t capacity, size_t *got,
+static mousse_status step_gzip(text_stream *s, char *buffer, size_t capacity, size_t *got,
                                mo_error *error)
 {
   if (!s->in_member) inflateReset(&s->gzip);
@@ -125,7 +125,7 @@ static mousse_status step_gzip(mo_stream *s, char *buffer, size_t capacity, size
                  s->gzip.msg != NULL ? s->gzip.msg : "unexpected contents");
 }
 
-static mousse_status step_zstd(mo_stream *s, char *buffer, size_t capacity, size_t *got,
+static mousse_status step_zstd(text_stream *s, char *buffer, size_t capacity, size_t *got,
                                mo_error *error)
 {
   ZSTD_inBuffer in = {s->input, s->end, s->start};
@@ -140,8 +140,8 @@ static mousse_status step_zstd(mo_stream *s, char *buffer, size_t capacity, size
   return MOUSSE_OK;
 }
 
-mousse_status stream_read(mo_stream *s, char *buffer, size_t capacity, size_t *got,
-                          mo_error *error)
+mousse_status text_stream_read(text_stream *s, char *buffer, size_t capacity, size_t *got,
+                               mo_error *error)
 {
   if (capacity > 1 << 30) capacity = 1 << 30;
   for (*got = 0; *got == 0;) {

@@ -1,4 +1,4 @@
-/* stream.h - the bytes of a file, decompressed when it starts like gzip or zstd; the only file
+/* text_stream.h - the bytes of a file, decompressed when it starts like gzip or zstd; the only file
  * that uses zlib's inflate and zstd for input text. */
 #ifndef MOUSSE_DATA_TEXT_TEXT_STREAM_H
 #define MOUSSE_DATA_TEXT_TEXT_STREAM_H
@@ -7,16 +7,16 @@
 
 #include <stdint.h>
 
-typedef struct mo_stream mo_stream;
+typedef struct text_stream text_stream;
 
-mousse_status stream_open(mo_stream **stream, const char *path, mo_error *error);
-void stream_close(mo_stream *stream); /* accepts NULL */
+mousse_status text_stream_open(text_stream **stream, const char *path, mo_error *error);
+void text_stream_close(text_stream *stream); /* accepts NULL */
 
 /* Up to capacity bytes; *got is 0 only at the end. A compressed file that ends early fails. */
-mousse_status stream_read(mo_stream *stream, char *buffer, size_t capacity, size_t *got,
-                          mo_error *error);
+mousse_status text_stream_read(text_stream *stream, char *buffer, size_t capacity, size_t *got,
+                               mo_error *error);
 
 /* Bytes of the file itself taken so far: what progress is measured in. */
-uint64_t stream_consumed(const mo_stream *stream);
+uint64_t text_stream_consumed(const text_stream *stream);
 
 #endif

@@ -9,7 +9,7 @@
  *     dP = dY V^T,  dS = P (dP - rowsum(dY Y)),
  *     dV = P^T dY,  dQ = dS K / sqrt(D),  dK = dS^T Q / sqrt(D)
  */
-#include "base/parallel.h"
+#include "base/simd.h"
 #include "gpt/layers/exp.h"
 #include "gpt/layers/layers.h"
 #include "linalg/blas.h"

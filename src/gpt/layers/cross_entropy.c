@@ -1,5 +1,5 @@
 /* cross_entropy.c - loss = log(sum exp(l)) - l[target], d_l = softmax(l) - [j = target]. */
-#include "base/parallel.h"
+#include "base/simd.h"
 #include "gpt/layers/exp.h"
 #include "gpt/layers/layers.h"
 

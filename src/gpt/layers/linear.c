@@ -3,7 +3,7 @@
  * The weight's gradient, d_W = d_y^T x, sums over all tokens: it is one product over the whole
  * batch (linalg/gemm_grid.h), not a function of some rows, and so not here.
  */
-#include "base/parallel.h"
+#include "base/simd.h"
 #include "gpt/layers/layers.h"
 #include "linalg/blas.h"
 

@@ -3,7 +3,7 @@
  * d_x = d_y 2 max(x, 0) = d_y 2 sqrt(y): keeping y alone serves both the next layer's weight
  * gradient and this one's, at half the memory of keeping x too.
  */
-#include "base/parallel.h"
+#include "base/simd.h"
 #include "gpt/layers/layers.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  *
  * Backward needs y and r only, so the residual stream x itself is never kept.
  */
-#include "base/parallel.h"
+#include "base/simd.h"
 #include "gpt/layers/layers.h"
 
 #include <float.h>

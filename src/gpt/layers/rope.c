@@ -7,7 +7,7 @@
  * then y / sqrt(mean(y^2) + eps) over the head. Backward first undoes the normalisation as in
  * rmsnorm.c, then applies the transposed rotation.
  */
-#include "base/parallel.h"
+#include "base/simd.h"
 #include "gpt/layers/layers.h"
 
 #include <float.h>

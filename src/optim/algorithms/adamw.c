@@ -3,7 +3,7 @@
  *     m <- beta1 m + (1 - beta1) g        v <- beta2 v + (1 - beta2) g^2
  *     w <- w (1 - lr weight_decay) - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
  */
-#include "base/parallel.h"
+#include "base/simd.h"
 #include "optim/algorithm.h"
 #include "optim/telemetry.h"
 
@@ -23,11 +23,12 @@ static const mo_option options[] = {
 
 enum { FIRST, SECOND, PART_COUNT };
 
-static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
+static size_t layout(const void *config_, mo_shape shape,
+                     mo_state_array arrays[MO_MAX_STATE_ARRAYS])
 {
   (void)config_;
-  parts[FIRST] = (mo_part){"first_moment", mo_elements(shape), 1, {0}};
-  parts[SECOND] = (mo_part){"second_moment", mo_elements(shape), 2, {0}};
+  arrays[FIRST] = (mo_state_array){"first_moment", mo_elements(shape), 1, {0}};
+  arrays[SECOND] = (mo_state_array){"second_moment", mo_elements(shape), 2, {0}};
   return PART_COUNT;
 }
 
@@ -38,7 +39,7 @@ static double flops(const void *config_, mo_shape shape)
 }
 
 typedef struct numbers {
-  float gain, beta1, beta2, keep, lr, correct1, correct2, eps;
+  float grad_scale, beta1, beta2, keep, lr, correct1, correct2, eps;
 } numbers;
 
 MO_CLONES static void moments_and_step(numbers n, size_t count, const float *restrict grad,
@@ -47,7 +48,7 @@ MO_CLONES static void moments_and_step(numbers n, size_t count, const float *res
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
-    const float g = n.gain * grad[i];
+    const float g = n.grad_scale * grad[i];
     const float m = n.beta1 * first[i] + (1.0f - n.beta1) * g;
     const float v = n.beta2 * second[i] + (1.0f - n.beta2) * g * g;
     first[i] = m;
@@ -72,14 +73,14 @@ static void update(const void *config_, const mo_update *u)
   const config *c = config_;
   const double t = (double)u->step;
   const size_t count = mo_elements(u->shape);
-  const numbers n = {.gain = u->gain,
+  const numbers n = {.grad_scale = u->grad_scale,
                      .beta1 = (float)c->beta1,
                      .beta2 = (float)c->beta2,
                      .keep = (float)(1.0 - c->lr * c->weight_decay),
                      .lr = (float)c->lr,
                      .correct1 = (float)(1.0 / (1.0 - pow(c->beta1, t))),
                      .correct2 = (float)(1.0 / (1.0 - pow(c->beta2, t))),
-                     .eps = (float)(c->eps * (double)u->gain)};
+                     .eps = (float)(c->eps * (double)u->grad_scale)};
   moments_and_step(n, count, u->grad, u->state[FIRST], u->state[SECOND], u->value);
   if (u->telemetry != NULL)
     mo_note(u->telemetry, "update_rms", step_rms(n, count, u->state[FIRST], u->state[SECOND]));

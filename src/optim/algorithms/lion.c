@@ -7,7 +7,7 @@
  * Why two betas: the memory is long (beta2), but the step leans on the newest gradient
  * (beta1 < beta2).
  */
-#include "base/parallel.h"
+#include "base/simd.h"
 #include "optim/algorithm.h"
 #include "optim/telemetry.h"
 
@@ -24,10 +24,11 @@ static const mo_option options[] = {
     MO_OPTION_WEIGHT_DECAY(config, 0.01),
 };
 
-static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
+static size_t layout(const void *config_, mo_shape shape,
+                     mo_state_array arrays[MO_MAX_STATE_ARRAYS])
 {
   (void)config_;
-  parts[0] = (mo_part){"momentum", mo_elements(shape), 1, {0}};
+  arrays[0] = (mo_state_array){"momentum", mo_elements(shape), 1, {0}};
   return 1;
 }
 
@@ -38,7 +39,7 @@ static double flops(const void *config_, mo_shape shape)
 }
 
 typedef struct numbers {
-  float gain, beta1, beta2, eps, keep, lr;
+  float grad_scale, beta1, beta2, eps, keep, lr;
 } numbers;
 
 MO_CLONES static void step(numbers n, size_t count, const float *restrict grad,
@@ -46,7 +47,7 @@ MO_CLONES static void step(numbers n, size_t count, const float *restrict grad,
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
-    const float g = n.gain * grad[i], m = momentum[i];
+    const float g = n.grad_scale * grad[i], m = momentum[i];
     const float mix = n.beta1 * m + (1.0f - n.beta1) * g;
     const float sign = (mix > n.eps ? 1.0f : 0.0f) - (mix < -n.eps ? 1.0f : 0.0f);
     value[i] = n.keep * value[i] - n.lr * sign;
@@ -57,10 +58,10 @@ MO_CLONES static void step(numbers n, size_t count, const float *restrict grad,
 static void update(const void *config_, const mo_update *u)
 {
   const config *c = config_;
-  const numbers n = {.gain = u->gain,
+  const numbers n = {.grad_scale = u->grad_scale,
                      .beta1 = (float)c->beta1,
                      .beta2 = (float)c->beta2,
-                     .eps = (float)(c->eps * (double)u->gain),
+                     .eps = (float)(c->eps * (double)u->grad_scale),
                      .keep = (float)(1.0 - c->lr * c->weight_decay),
                      .lr = (float)c->lr};
   step(n, mo_elements(u->shape), u->grad, u->state[0], u->value);

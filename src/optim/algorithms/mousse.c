@@ -79,16 +79,19 @@ static mo_spectral pipeline(const config *c, mo_shape shape)
 
 enum { MOMENTUM, LEFT, RIGHT, LEFT_BASIS, RIGHT_BASIS, PART_COUNT };
 
-static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
+static size_t layout(const void *config_, mo_shape shape,
+                     mo_state_array arrays[MO_MAX_STATE_ARRAYS])
 {
   const config *c = config_;
   const mo_spectral p = pipeline(c, shape);
   const mo_refresh method = (mo_refresh)c->refresh;
-  parts[MOMENTUM] = (mo_part){"momentum", mo_elements(shape), 1, {0}};
-  parts[LEFT] = (mo_part){"left", mo_fold_floats(p.left), 2, p.left};
-  parts[RIGHT] = (mo_part){"right", mo_fold_floats(p.right), 2, p.right};
-  parts[LEFT_BASIS] = (mo_part){"left_basis", mo_root_basis_floats(method, p.left), 0, {0}};
-  parts[RIGHT_BASIS] = (mo_part){"right_basis", mo_root_basis_floats(method, p.right), 0, {0}};
+  arrays[MOMENTUM] = (mo_state_array){"momentum", mo_elements(shape), 1, {0}};
+  arrays[LEFT] = (mo_state_array){"left", mo_pair_floats(p.left), 2, p.left};
+  arrays[RIGHT] = (mo_state_array){"right", mo_pair_floats(p.right), 2, p.right};
+  arrays[LEFT_BASIS] =
+      (mo_state_array){"left_basis", mo_root_basis_floats(method, p.left), 0, {0}};
+  arrays[RIGHT_BASIS] =
+      (mo_state_array){"right_basis", mo_root_basis_floats(method, p.right), 0, {0}};
   return PART_COUNT;
 }
 
@@ -116,23 +119,23 @@ static double flops(const void *config_, mo_shape shape)
 
 /* One side's statistics, and its root when it is due. */
 static void precondition(const config *c, const mo_spectral *p, mo_side side,
-                         const mo_update *u, const float *grad, float *fold, float *basis,
+                         const mo_update *u, const float *grad, float *pair, float *basis,
                          float *work)
 {
   if (side.size == 0) return;
-  mo_side_average(side, u->shape, grad, c->beta, fold);
-  if (u->step == 1) mo_side_identity(side, fold);
+  mo_side_average(side, u->shape, grad, c->beta, pair);
+  if (u->step == 1) mo_side_identity(side, pair);
   if (!mo_due(u, c->refresh_every, c->stagger != 0.0)) return;
   const mo_root_rule rule = {.power = mo_spectral_power(p, side, c->alpha),
                              .correction = c->bias_correction != 0.0
                                                ? 1.0 / (1.0 - pow(c->beta, (double)u->step))
                                                : 1.0,
-                             .gain = u->gain,
+                             .grad_scale = u->grad_scale,
                              .trace_norm = c->trace_norm != 0.0,
                              .damping = MO_DAMP_ABSOLUTE,
                              .eps = c->eps,
                              .method = (mo_refresh)c->refresh};
-  mo_root_refresh(side, &rule, fold, basis, work, u->counts, u->telemetry);
+  mo_root_refresh(side, &rule, pair, basis, work, u->counts, u->telemetry);
 }
 
 static void update(const void *config_, const mo_update *u)
@@ -148,8 +151,8 @@ static void update(const void *config_, const mo_update *u)
   precondition(c, &p, p.left, u, grad, state[LEFT], state[LEFT_BASIS], work);
   precondition(c, &p, p.right, u, grad, state[RIGHT], state[RIGHT_BASIS], work);
   const float *x0 = mo_momentum(state[MOMENTUM], grad, all, c->mu, c->nesterov != 0.0, spare);
-  mo_spectral_update(&p, x0, state[LEFT], state[RIGHT], 1e-7 * (double)u->gain, direction, work,
-                     u->telemetry);
+  mo_spectral_update(&p, x0, state[LEFT], state[RIGHT], 1e-7 * (double)u->grad_scale, direction,
+                     work, u->telemetry);
   mo_spectral_step(u, direction, c->lr, c->weight_decay, c->shape);
 }
 

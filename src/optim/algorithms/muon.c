@@ -28,10 +28,11 @@ static mo_spectral pipeline(const config *c, mo_shape shape)
   return p;
 }
 
-static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
+static size_t layout(const void *config_, mo_shape shape,
+                     mo_state_array arrays[MO_MAX_STATE_ARRAYS])
 {
   (void)config_;
-  parts[0] = (mo_part){"momentum", mo_elements(shape), 1, {0}};
+  arrays[0] = (mo_state_array){"momentum", mo_elements(shape), 1, {0}};
   return 1;
 }
 
@@ -57,7 +58,8 @@ static void update(const void *config_, const mo_update *u)
 
   const float *grad = mo_scaled_gradient(u, spare);
   const float *x0 = mo_momentum(u->state[0], grad, all, c->mu, c->nesterov != 0.0, spare);
-  mo_spectral_update(&p, x0, NULL, NULL, 1e-7 * (double)u->gain, direction, work, u->telemetry);
+  mo_spectral_update(&p, x0, NULL, NULL, 1e-7 * (double)u->grad_scale, direction, work,
+                     u->telemetry);
   mo_spectral_step(u, direction, c->lr, c->weight_decay, c->shape);
 }
 

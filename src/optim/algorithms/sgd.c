@@ -6,7 +6,7 @@
  * The only algorithm here whose step is as large as its gradient: with gradients near the end
  * of float's range the weights stop at the largest float instead of becoming infinite.
  */
-#include "base/parallel.h"
+#include "base/simd.h"
 #include "linalg/vector.h"
 #include "optim/algorithm.h"
 #include "optim/momentum.h"
@@ -26,10 +26,11 @@ static const mo_option options[] = {
     MO_OPTION_WEIGHT_DECAY(config, 0),
 };
 
-static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
+static size_t layout(const void *config_, mo_shape shape,
+                     mo_state_array arrays[MO_MAX_STATE_ARRAYS])
 {
   (void)config_;
-  parts[0] = (mo_part){"momentum", mo_elements(shape), 1, {0}};
+  arrays[0] = (mo_state_array){"momentum", mo_elements(shape), 1, {0}};
   return 1;
 }
 
@@ -63,11 +64,11 @@ static void update(const void *config_, const mo_update *u)
   const float *grad = mo_scaled_gradient(u, u->work);
   const float *direction =
       mo_momentum(u->state[0], grad, count, c->mu, c->nesterov != 0.0, u->work);
-  step(count, direction, (float)(1.0 - c->lr * c->weight_decay), c->lr / (double)u->gain,
+  step(count, direction, (float)(1.0 - c->lr * c->weight_decay), c->lr / (double)u->grad_scale,
        u->value);
   if (u->telemetry != NULL)
     mo_note(u->telemetry, "update_rms",
-            sqrt(mo_sum_squares(direction, count) / (double)count) / (double)u->gain);
+            sqrt(mo_sum_squares(direction, count) / (double)count) / (double)u->grad_scale);
 }
 
 const mo_algorithm mo_algorithm_sgd = {

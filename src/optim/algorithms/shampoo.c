@@ -11,7 +11,7 @@
  *
  * Sides longer than max_precond_dim are not preconditioned. v is kept for graft = adam only.
  */
-#include "base/parallel.h"
+#include "base/simd.h"
 #include "linalg/vector.h"
 #include "optim/root.h"
 
@@ -46,18 +46,21 @@ static mo_side side_of(const config *c, mo_shape shape, bool right)
   return mo_side_up_to(shape, right, (size_t)c->max_precond_dim);
 }
 
-static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
+static size_t layout(const void *config_, mo_shape shape,
+                     mo_state_array arrays[MO_MAX_STATE_ARRAYS])
 {
   const config *c = config_;
   const mo_side left = side_of(c, shape, false), right = side_of(c, shape, true);
   const mo_refresh method = (mo_refresh)c->refresh;
   const size_t second = c->graft == GRAFT_ADAM ? mo_elements(shape) : 0;
-  parts[FIRST] = (mo_part){"momentum", mo_elements(shape), 1, {0}};
-  parts[SECOND] = (mo_part){"second_moment", second, 2, {0}};
-  parts[LEFT] = (mo_part){"left", mo_fold_floats(left), 2, left};
-  parts[RIGHT] = (mo_part){"right", mo_fold_floats(right), 2, right};
-  parts[LEFT_BASIS] = (mo_part){"left_basis", mo_root_basis_floats(method, left), 0, {0}};
-  parts[RIGHT_BASIS] = (mo_part){"right_basis", mo_root_basis_floats(method, right), 0, {0}};
+  arrays[FIRST] = (mo_state_array){"momentum", mo_elements(shape), 1, {0}};
+  arrays[SECOND] = (mo_state_array){"second_moment", second, 2, {0}};
+  arrays[LEFT] = (mo_state_array){"left", mo_pair_floats(left), 2, left};
+  arrays[RIGHT] = (mo_state_array){"right", mo_pair_floats(right), 2, right};
+  arrays[LEFT_BASIS] =
+      (mo_state_array){"left_basis", mo_root_basis_floats(method, left), 0, {0}};
+  arrays[RIGHT_BASIS] =
+      (mo_state_array){"right_basis", mo_root_basis_floats(method, right), 0, {0}};
   return PART_COUNT;
 }
 
@@ -113,34 +116,35 @@ static double correction(const config *c, double beta, uint64_t step)
 }
 
 static void precondition(const config *c, mo_side side, const mo_update *u, const float *grad,
-                         float *fold, float *basis, float *work)
+                         float *pair, float *basis, float *work)
 {
   if (side.size == 0) return;
-  mo_side_average(side, u->shape, grad, c->beta2, fold);
-  if (u->step == 1) mo_side_identity(side, fold);
+  mo_side_average(side, u->shape, grad, c->beta2, pair);
+  if (u->step == 1) mo_side_identity(side, pair);
   if (!mo_due(u, c->refresh_every, c->stagger != 0.0)) return;
   const mo_root_rule rule = {.power = 0.25,
                              .correction = correction(c, c->beta2, u->step),
-                             .gain = u->gain,
+                             .grad_scale = u->grad_scale,
                              .damping = MO_DAMP_RELATIVE,
                              .eps = c->eps,
                              .method = (mo_refresh)c->refresh};
-  mo_root_refresh(side, &rule, fold, basis, work, u->counts, u->telemetry);
+  mo_root_refresh(side, &rule, pair, basis, work, u->counts, u->telemetry);
 }
 
-/* What the update's norm has to be; norm is that of P_L m P_R, m in the state's unit. */
+/* What the update's norm has to be; norm is that of P_L m P_R, m on the state's scale. */
 static double wanted_norm(const config *c, const mo_update *u, double norm)
 {
   const size_t all = mo_elements(u->shape);
   const double correct1 = correction(c, c->beta1, u->step);
-  const double correct2 = correction(c, c->beta2, u->step), gain = (double)u->gain;
+  const double correct2 = correction(c, c->beta2, u->step), grad_scale = (double)u->grad_scale;
   switch ((int)c->graft) {
   case GRAFT_ADAM:
-    return adam_norm(all, u->state[FIRST], u->state[SECOND], correct1, correct2, 1e-8 * gain);
+    return adam_norm(all, u->state[FIRST], u->state[SECOND], correct1, correct2,
+                     1e-8 * grad_scale);
   case GRAFT_SGD:
-    return correct1 * sqrt(mo_sum_squares(u->state[FIRST], all)) / gain;
+    return correct1 * sqrt(mo_sum_squares(u->state[FIRST], all)) / grad_scale;
   default:
-    return correct1 * norm / gain;
+    return correct1 * norm / grad_scale;
   }
 }
 

@@ -13,7 +13,7 @@
  * The basis moves after the step, so that a gradient never meets a basis made from itself.
  * A side longer than max_precond_dim has Q = I. A basis is stored with eigenvectors as rows.
  */
-#include "base/parallel.h"
+#include "base/simd.h"
 #include "linalg/blas.h"
 #include "linalg/vector.h"
 #include "optim/root.h"
@@ -45,15 +45,16 @@ static mo_side side_of(const config *c, mo_shape shape, bool right)
   return mo_side_up_to(shape, right, (size_t)c->max_precond_dim);
 }
 
-static size_t layout(const void *config_, mo_shape shape, mo_part parts[MO_MAX_PARTS])
+static size_t layout(const void *config_, mo_shape shape,
+                     mo_state_array arrays[MO_MAX_STATE_ARRAYS])
 {
   const mo_side left = side_of(config_, shape, false), right = side_of(config_, shape, true);
-  parts[FIRST] = (mo_part){"first_moment", mo_elements(shape), 1, {0}};
-  parts[SECOND] = (mo_part){"second_moment", mo_elements(shape), 2, {0}};
-  parts[LEFT] = (mo_part){"left", mo_fold_floats(left), 2, left};
-  parts[RIGHT] = (mo_part){"right", mo_fold_floats(right), 2, right};
-  parts[LEFT_BASIS] = (mo_part){"left_basis", left.size * left.size, 0, {0}};
-  parts[RIGHT_BASIS] = (mo_part){"right_basis", right.size * right.size, 0, {0}};
+  arrays[FIRST] = (mo_state_array){"first_moment", mo_elements(shape), 1, {0}};
+  arrays[SECOND] = (mo_state_array){"second_moment", mo_elements(shape), 2, {0}};
+  arrays[LEFT] = (mo_state_array){"left", mo_pair_floats(left), 2, left};
+  arrays[RIGHT] = (mo_state_array){"right", mo_pair_floats(right), 2, right};
+  arrays[LEFT_BASIS] = (mo_state_array){"left_basis", left.size * left.size, 0, {0}};
+  arrays[RIGHT_BASIS] = (mo_state_array){"right_basis", right.size * right.size, 0, {0}};
   return PART_COUNT;
 }
 
@@ -123,14 +124,14 @@ MO_CLONES static void adam(size_t count, const float *restrict grad, float beta1
 }
 
 /* The first basis: eigenvectors, largest eigenvalue first. */
-static void first_basis(mo_side side, const float *fold, float *basis, float *work,
+static void first_basis(mo_side side, const float *pair, float *basis, float *work,
                         mo_counts *counts)
 {
   const size_t n = side.size;
   if (n == 0) return;
   double *matrix = (double *)(void *)work, *values = matrix + n * n;
   const bool known =
-      mo_root_decompose(n, fold, 1.0, 0.0, NULL, matrix, values, values + n, counts);
+      mo_root_decompose(n, pair, 1.0, 0.0, NULL, matrix, values, values + n, counts);
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < n; j++)
       basis[i * n + j] = known ? (float)matrix[(n - 1 - i) * n + j] : i == j ? 1.0f : 0.0f;
@@ -148,16 +149,16 @@ static void permute_second(mo_side side, mo_shape shape, const size_t *order, fl
 }
 
 /* On failure the old basis and moments stay. */
-static void move_basis(mo_side side, const mo_update *u, const float *fold, float *basis,
+static void move_basis(mo_side side, const mo_update *u, const float *pair, float *basis,
                        float *second, float *copy, float *work)
 {
   if (side.size == 0) return;
   size_t *order = (size_t *)(void *)mo_scratch_take(&work, 2 * side.size);
   u->counts->refreshes++;
-  if (mo_basis_move(side.size, fold, basis, order, work))
+  if (mo_basis_move(side.size, pair, basis, order, work))
     permute_second(side, u->shape, order, second, copy);
   else
-    u->counts->kept++;
+    u->counts->fallbacks++;
 }
 
 static void start(const config *c, const mo_update *u, const bases *b, const float *grad,
@@ -177,7 +178,7 @@ static void step(const config *c, const mo_update *u, const bases *b, const floa
   const double correction =
       c->bias_correction != 0.0 ? sqrt(1.0 - pow(c->beta2, t)) / (1.0 - pow(c->beta1, t)) : 1.0;
   rotate(b, u->shape, MO_PLAIN, grad, half, rotated);
-  adam(all, rotated, (float)c->beta1, (float)c->beta2, (float)(c->eps * (double)u->gain),
+  adam(all, rotated, (float)c->beta1, (float)c->beta2, (float)(c->eps * (double)u->grad_scale),
        u->state[FIRST], u->state[SECOND], half);
   rotate(b, u->shape, MO_TRANSPOSED, half, rotated, half);
   /* (w - rate d)(1 - lr wd), as published: the decay comes after the step. */
