@@ -13,9 +13,9 @@ typedef struct values {
 } values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_SWITCH(values, quick, "false", "under a minute: fewer matrices and repetitions"),
+    MO_SETTING_SWITCH(values, quick, "false", "about a minute: fewer matrices and repetitions"),
     MO_SETTING_SWITCH(values, json, "false", "print one JSON object"),
-    MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "0: as many as the machine has"),
+    MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "threads; 0: one per core"),
     MO_SETTING_INTEGER(values, layers, "0", 0, 12,
                        "layers of the 162M model whose matrices are measured; 0: 2, or 1 when "
                        "quick"),

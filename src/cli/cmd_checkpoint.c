@@ -12,7 +12,7 @@ typedef struct values {
 } values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_TEXT(values, out, "", "export: directory to write (needed)"),
+    MO_SETTING_TEXT(values, out, "", "export: directory to write (required)"),
 };
 
 static mousse_status open_list(const char *run, char *root, size_t capacity,
@@ -50,7 +50,7 @@ static mousse_status verify(const char *run, mo_error *error)
     mo_error reason = {{0}};
     const mousse_status status = checkpoint_verify(root, list.steps[i], &reason);
     printf("step %llu: %s\n", (unsigned long long)list.steps[i],
-           status == MOUSSE_OK ? "in order" : reason.text);
+           status == MOUSSE_OK ? "ok" : reason.text);
     if (status != MOUSSE_OK && result == MOUSSE_OK)
       result = mo_fail(error, status, "%s", reason.text);
   }

@@ -20,7 +20,7 @@ typedef struct values {
 static const mo_setting rows[] = {
     MO_SETTING_TEXT(values, tokenizer, "", "tokenizer of the shards; by default the one there"),
     MO_SETTING_INTEGER(values, vocabulary, "0", 0, 2147483647,
-                       "ids must be below this; 0: as the tokenizer says"),
+                       "number of token ids; 0: the tokenizer's"),
     MO_SETTING_INTEGER(values, excerpt, "80", 0, 1e6, "tokens to show as text; 0: none"),
     MO_SETTING_SWITCH(values, json, "false", "print one JSON object"),
 };
@@ -130,8 +130,7 @@ static void print_findings(const findings *f)
     printf("%-12s%u, end of text is %u\n", "vocabulary", f->vocabulary, f->end_of_text);
     print_unused(f);
   } else {
-    printf("%-12snot known: there is no tokenizer here; --tokenizer or --vocabulary says it\n",
-           "vocabulary");
+    printf("%-12sunknown: no tokenizer here; give --tokenizer or --vocabulary\n", "vocabulary");
   }
   if (f->excerpt.size > 0) printf("\n%.*s\n", (int)f->excerpt.size, f->excerpt.data);
 }
@@ -187,7 +186,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
 
 const cli_command command_data = {
     .name = "data",
-    .summary = "Check a directory of token shards and say what is in it",
+    .summary = "Check a directory of token shards and describe it",
     .arguments = "DIRECTORY",
     .details = "  mousse data data/book\n",
     .settings = MO_SETTINGS(rows),

@@ -18,9 +18,9 @@ static const mo_setting rows[] = {
     MO_SETTING_INTEGER(values, shards, "0", 0, 1e6,
                        "how many training shards besides the validation shard; 0: all"),
     MO_SETTING_TEXT(values, base, "", "address to fetch from instead of the published one"),
-    MO_SETTING_INTEGER(values, retries, "5", 0, 1000, "how often a failed file is tried again"),
+    MO_SETTING_INTEGER(values, retries, "5", 0, 1000, "how many times to retry a failed file"),
     MO_SETTING_NUMBER(values, pause, "1", 0, 3600,
-                      "seconds before the first retry; doubled for each further one"),
+                      "seconds before the first retry; doubled each time"),
 };
 
 static const published_set *find_set(const char *name)
@@ -100,8 +100,8 @@ const cli_command command_download = {
                "validation\n"
                "shard and 103 training shards of 100 million tokens (200 MB) each. A download "
                "that was\n"
-               "interrupted goes on where it stopped.\n\n"
-               "  mousse download fineweb10B --slices 8 --out data/fineweb10B\n",
+               "interrupted resumes where it stopped.\n\n"
+               "  mousse download fineweb10B --shards 8 --out data/fineweb10B\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),
     .least_arguments = 1,

@@ -21,13 +21,14 @@ typedef struct values {
 } values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_TEXT(values, init, "", "a run, a checkpoint or a safetensors file (needed)"),
+    MO_SETTING_TEXT(values, init, "", "a run, a checkpoint or a safetensors file (required)"),
     MO_SETTING_TEXT(values, data_dir, "", "directory of token shards; by default the run's"),
     MO_SETTING_TEXT(values, split, "val", "which shards: val or train"),
-    MO_SETTING_INTEGER(values, sequence_length, "0", 0, 1048576, "T; 0: the model's context"),
+    MO_SETTING_INTEGER(values, sequence_length, "0", 0, 1048576,
+                       "tokens in a window; 0: the model's context"),
     MO_SETTING_INTEGER(values, device_batch_size, "8", 1, 1e6, "windows computed at a time"),
-    MO_SETTING_INTEGER(values, val_tokens, "0", 0, 1e15, "stop after so many; 0: all"),
-    MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "0: as many as the machine has"),
+    MO_SETTING_INTEGER(values, val_tokens, "0", 0, 1e15, "stop after this many tokens; 0: all"),
+    MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "threads; 0: one per core"),
     MO_SETTING_SWITCH(values, json, "false",
                       "print {\"loss\": nats, \"perplexity\": ..., \"tokens\": ...}"),
 };

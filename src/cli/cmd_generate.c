@@ -13,7 +13,7 @@ typedef struct values {
 } values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_TEXT(values, init, "", "a run, a checkpoint or a safetensors file (needed)"),
+    MO_SETTING_TEXT(values, init, "", "a run, a checkpoint or a safetensors file (required)"),
     MO_SETTING_TEXT(values, tokenizer, "", "by default the one beside the weights"),
     MO_SETTING_TEXT(values, prompt, "", "what the text begins with"),
     MO_SETTING_INTEGER(values, tokens, "200", 1, 1e9, "how many tokens to write"),
@@ -76,7 +76,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
 
 const cli_command command_generate = {
     .name = "generate",
-    .summary = "Let a model write text",
+    .summary = "Generate text with a model",
     .arguments = "",
     .details = "  mousse generate --init runs/book --prompt \"It was\" --tokens 100\n",
     .settings = MO_SETTINGS(rows),

@@ -22,12 +22,12 @@ typedef struct values {
 
 static const mo_setting rows[] = {
     MO_SETTING_CHOICE(values, scale, "laptop", study_scale_names,
-                      "how large the models and how many the steps are"),
+                      "size of the models and number of steps"),
     MO_SETTING_TEXT(
         values, out, "",
         "directory for runs, report.html and results.json (default: reproduction/SCALE)"),
     MO_SETTING_TEXT(values, text, "",
-                    "text file to train on (default: data/austen.txt where it is, else "
+                    "text file to train on (default: data/austen.txt if it exists, else "
                     "sentences made up by a few rules)"),
     MO_SETTING_TEXT(values, data_dir, "", "directory of token shards to train on instead"),
     MO_SETTING_INTEGER(values, jobs, "0", 0, 1024,
@@ -135,7 +135,7 @@ static void print_figures(void)
 
 const cli_command command_reproduce = {
     .name = "reproduce",
-    .summary = "Make the paper's experiments and a report of them",
+    .summary = "Reproduce the paper's experiments and report on them",
     .arguments = "[FIGURE...]",
     .details =
         "All figures unless some are named. Every optimizer is tuned alike: the same number "

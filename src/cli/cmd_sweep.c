@@ -22,8 +22,8 @@ static const mo_setting rows[] = {
     MO_SETTING_INTEGER(values, jobs, "0", 0, 1024,
                        "runs at a time; 0: as many as the machine has cores"),
     MO_SETTING_INTEGER(values, random, "0", 0, SWEEP_MOST_RUNS,
-                       "draw so many combinations instead of taking all of them"),
-    MO_SETTING_INTEGER(values, random_seed, "1", 0, 9007199254740992, "of that draw"),
+                       "draw this many combinations at random instead of trying all"),
+    MO_SETTING_INTEGER(values, random_seed, "1", 0, 9007199254740992, "seed of that draw"),
     MO_SETTING_SWITCH(values, stop_diverged, "true",
                       "end a run whose loss is far above where it began"),
     MO_SETTING_SWITCH(values, dry_run, "false", "show the runs and their states, and stop"),
@@ -126,8 +126,8 @@ const cli_command command_sweep = {
         "of 'mousse train' can be given. With --random N, 'log LOW HIGH' and 'uniform LOW "
         "HIGH'\n"
         "are ranges to draw from.\n\n"
-        "A sweep that was stopped or killed goes on where it was when it is started again; no\n"
-        "finished run is repeated. 'mousse report DIR' makes a page of its results.\n\n"
+        "A sweep that was stopped or killed resumes when it is started again; no finished run\n"
+        "is repeated. 'mousse report DIR' makes a page of its results.\n\n"
         "  mousse sweep lr.yaml\n"
         "  mousse sweep --out sweeps/lr --data-dir data/book --preset nano \\\n"
         "    --optimizer mousse,muon --lr 0.01,0.02,0.04 --seed 1,2,3\n"

@@ -18,14 +18,14 @@ static const mo_setting rows[] = {
     MO_SETTING_TEXT(values, tokenizer, "bytes",
                     "directory or file of a tokenizer; or bytes; or train:SIZE to learn one of "
                     "SIZE tokens from the inputs"),
-    MO_SETTING_TEXT(values, out, "", "directory to make (needed)"),
+    MO_SETTING_TEXT(values, out, "", "directory to make (required)"),
     MO_SETTING_TEXT(values, name, "text", "first part of the shards' names"),
     MO_SETTING_NUMBER(values, val_fraction, "0.01", 0, 0.9, "share of the text for validation"),
     MO_SETTING_INTEGER(values, shard_tokens, "100M", 1, 2147483647, "tokens in a shard"),
     MO_SETTING_TEXT(values, field, "text", "field of JSON lines that holds the text"),
     MO_SETTING_TEXT(values, separator, "<|endoftext|>",
                     "a line of text files that separates documents; empty for none"),
-    MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "0: as many as the machine has"),
+    MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "threads; 0: one per core"),
 };
 
 typedef struct display {

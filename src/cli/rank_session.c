@@ -9,8 +9,8 @@
 static void on_hung(int rank, double seconds)
 {
   fprintf(stderr,
-          "mousse: rank %d: has waited %.0f s for the other ranks (rank_timeout); one hangs or "
-          "its machine is gone: the job is ended, the newest checkpoint is intact\n",
+          "mousse: rank %d: waited %.0f s for the other ranks (--rank-timeout); one hangs or "
+          "its machine is gone. The job ends; the newest checkpoint is intact\n",
           rank, seconds);
 }
 

@@ -211,7 +211,7 @@ mousse_status mo_launch_open(mo_launch *launch, double seconds, mo_watchdog_fn h
   launch->processors = share_processors();
   const mousse_status status = mousse_mpi_open(MPI_COMM_WORLD, &launch->comm);
   if (status != MOUSSE_OK)
-    return mo_fail(error, status, "could not set up the talk with the other ranks: %s",
+    return mo_fail(error, status, "could not set up communication with the other ranks: %s",
                    mousse_status_text(status));
   if (seconds > 0 &&
       mo_watchdog_start(&launch->watchdog, launch->comm.rank, seconds, hung, end_job))

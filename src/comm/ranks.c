@@ -23,7 +23,8 @@ static mousse_status gather_all(const mousse_comm *comm, float mine, float **all
                                 mo_error *error)
 {
   *all = mo_allocate(NULL, (size_t)comm->size * sizeof **all);
-  if (*all == NULL) return mo_fail(error, MOUSSE_COMM, "no memory to talk to other ranks");
+  if (*all == NULL)
+    return mo_fail(error, MOUSSE_COMM, "no memory to communicate with the other ranks");
   return gather(comm, mine, *all, error);
 }
 

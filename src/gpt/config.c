@@ -20,19 +20,22 @@ mousse_status gpt_config_check(const gpt_config *config, mo_error *error)
 {
   MO_TRY(check_range("vocab_size", config->vocab_size, LARGEST_VOCABULARY, error));
   MO_TRY(check_range("n_layer", config->n_layer, LARGEST_LAYERS, error));
-  MO_TRY(check_range("n_embd", config->n_embd, LARGEST_WIDTH, error));
+  MO_TRY(check_range("model_dim (n_embd)", config->n_embd, LARGEST_WIDTH, error));
   MO_TRY(check_range("n_head", config->n_head, config->n_embd, error));
   MO_TRY(check_range("sequence_len", config->sequence_len, LARGEST_SEQUENCE, error));
   if (config->n_embd % config->n_head != 0)
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "n_embd is %zu, which %zu heads do not divide; choose a multiple of n_head",
-                   config->n_embd, config->n_head);
+    return mo_fail(
+        error, MOUSSE_INVALID_ARGUMENT,
+        "model_dim (n_embd) is %zu, which %zu heads do not divide; choose a multiple of "
+        "n_head",
+        config->n_embd, config->n_head);
   const size_t head = config->n_embd / config->n_head;
   if (head % 2 != 0 || head > LARGEST_HEAD)
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "n_embd %zu / n_head %zu gives heads of %zu numbers; the rotary embedding "
-                   "needs an even number of at most %d",
-                   config->n_embd, config->n_head, head, LARGEST_HEAD);
+    return mo_fail(
+        error, MOUSSE_INVALID_ARGUMENT,
+        "model_dim (n_embd) %zu / n_head %zu gives heads of %zu numbers; the rotary embedding "
+        "needs an even number of at most %d",
+        config->n_embd, config->n_head, head, LARGEST_HEAD);
   return MOUSSE_OK;
 }
 

@@ -79,8 +79,8 @@ static mousse_status read_offsets(const place *at, const json_t *object, size_t 
   MO_TRY(read_size(at, "data_offsets", json_array_get(offsets, 0), &begin));
   MO_TRY(read_size(at, "data_offsets", json_array_get(offsets, 1), &end));
   if (begin > end || end > data_size)
-    return REFUSE(at, "%s: '%s' is said to be at bytes %zu to %zu of %zu", at->path, at->tensor,
-                  begin, end, data_size);
+    return REFUSE(at, "%s: '%s' claims bytes %zu to %zu of %zu", at->path, at->tensor, begin,
+                  end, data_size);
   if (!mo_multiply(entry->count, element_bytes, &wanted) || wanted != end - begin)
     return REFUSE(at, "%s: '%s' has %zu elements of %zu bytes, but data_offsets span %zu bytes",
                   at->path, at->tensor, entry->count, element_bytes, end - begin);

@@ -213,14 +213,14 @@ mousse_status checkpoint_newest(const char *root, const run_notices *notices, ui
     *step = list.steps[i];
     *found = checkpoint_verify(root, *step, &reason) == MOUSSE_OK;
     if (!*found)
-      run_notify(notices, "checkpoint of step %llu passed over: %s", (unsigned long long)*step,
+      run_notify(notices, "checkpoint of step %llu skipped: %s", (unsigned long long)*step,
                  reason.text);
   }
   const size_t count = list.count;
   checkpoint_list_close(&list);
   if (*found || count == 0) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_BAD_FORMAT,
-                 "%s: none of its %zu checkpoints is in order (%s); move the folder away to "
+                 "%s: none of its %zu checkpoints is intact (%s); move the folder away to "
                  "start anew",
                  root, count, reason.text);
 }

@@ -16,7 +16,7 @@ mousse_status estimate_model(const train_options *run, const run_notices *notice
   MO_TRY(options_check(run, error));
   if (access(run->data_dir, F_OK) == 0) return session_model(run, NULL, notices, config, error);
   if (run->data_dir[0] != '\0')
-    run_notify(notices, "data_dir '%s' is not there (yet): vocabulary of the preset",
+    run_notify(notices, "data_dir '%s' does not exist (yet): using the preset's vocabulary",
                run->data_dir);
   return options_model(run, NULL, 0, config, error);
 }

@@ -100,6 +100,6 @@ mousse_status ranks_compare_weights(const gpt_params *params, const mousse_comm 
   if (comm->size == 1) return MOUSSE_OK;
   const uint64_t hash = XXH3_64bits(params->values, params->value_count * sizeof(float));
   const mousse_status status =
-      mo_ranks_same(comm, hash, "the ranks have come apart: the weights' checksum is", error);
+      mo_ranks_same(comm, hash, "the ranks have diverged: the weights' checksum is", error);
   return status == MOUSSE_OK ? MOUSSE_OK : MOUSSE_COMM;
 }

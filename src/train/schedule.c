@@ -1,4 +1,4 @@
-/* schedule.c - the course of the learning rate. */
+/* schedule.c - the schedule of the learning rate. */
 #include "train/schedule.h"
 
 #include <math.h>

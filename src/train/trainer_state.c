@@ -144,7 +144,7 @@ static mousse_status read_object(trainer_state *state, const train_options *run,
   json_decref(now);
   if (status != MOUSSE_OK) return status;
   if (strcmp(text_of(object, "data"), data) != 0)
-    run_notify(notices, "changed on resume: the training data are others than before");
+    run_notify(notices, "changed on resume: the training data");
   *state = read;
   return MOUSSE_OK;
 }

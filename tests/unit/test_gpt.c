@@ -53,7 +53,7 @@ static void test_config(void **state)
   refuse((gpt_config){0, 1, 1, 2, 1}, "vocab_size is 0");
   refuse((gpt_config){1, 0, 1, 2, 1}, "n_layer is 0");
   refuse((gpt_config){1, 1, 0, 2, 1}, "n_head is 0");
-  refuse((gpt_config){1, 1, 1, 0, 1}, "n_embd is 0");
+  refuse((gpt_config){1, 1, 1, 0, 1}, "(n_embd) is 0");
   refuse((gpt_config){1, 1, 1, 2, 0}, "sequence_len is 0");
   refuse((gpt_config){SIZE_MAX, 1, 1, 2, 1}, "vocab_size");
   refuse((gpt_config){10, 1, 3, 64, 8}, "3 heads do not divide");
