@@ -78,6 +78,21 @@ MOUSSE_API mousse_status mousse_add_param(mousse_optimizer *opt, int group, cons
 MOUSSE_API mousse_status mousse_rebind(mousse_optimizer *opt, const char *name, float *value,
                                        const float *grad);
 
+/* Some algorithms take more than the gradient: arrays that the caller computes, such as the
+ * covariance of a layer's inputs. mousse_algorithm_input lists them; each is a row-major matrix
+ * whose sides are the parameter's rows or columns. data is borrowed like a gradient, read in
+ * every step, and may be bound in any phase; NULL takes it away. A step that lacks one is
+ * refused with its name. */
+typedef enum mousse_side { MOUSSE_ROWS = 0, MOUSSE_COLS = 1 } mousse_side;
+typedef struct mousse_input {
+  const char *name, *help;
+  mousse_side rows,
+      cols; /* how many rows and columns it has: as the parameter's rows or cols */
+} mousse_input;
+MOUSSE_API const mousse_input *mousse_algorithm_input(const char *algorithm, size_t index);
+MOUSSE_API mousse_status mousse_bind_input(mousse_optimizer *opt, const char *param,
+                                           const char *input, const float *data);
+
 /* Options, by name, checked against the algorithm's table; sticky; allowed between steps
  * unless the table says fixed. Text form takes a number or a choice ("spectral"). */
 MOUSSE_API mousse_status mousse_set(mousse_optimizer *opt, int group, const char *option,

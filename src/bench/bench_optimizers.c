@@ -67,6 +67,7 @@ static size_t list_subjects(subject *list)
     subject s = {name, "none", has_option(name, "sides"), has_option(name, "refresh_every"),
                  has_option(name, "refresh")};
     if (count + 2 > BENCH_MOST_OPTIMIZERS) break;
+    if (mousse_algorithm_input(name, 0) != NULL) continue; /* there is more than gradients */
     if (s.refreshes) s.sides = "both";
     list[count++] = s;
     s.sides = "small";

@@ -70,6 +70,9 @@ typedef struct mo_state_array {
 
 enum { MO_MAX_STATE_ARRAYS = 8 };
 
+/* Most arrays that an algorithm may ask of the caller beside the gradient (mousse_input). */
+enum { MO_MAX_INPUTS = 4 };
+
 /* What happened to one matrix so far; saved with its state. */
 typedef struct mo_counts {
   uint64_t refreshes; /* of a preconditioner, due and tried */
@@ -86,6 +89,9 @@ typedef struct mo_update {
   double stagger_offset; /* in [0, 1): this matrix's place among others that share a rhythm */
   float *value;
   const float *grad;
+  /* inputs[i] is the algorithm's input i, row-major, finite, not scaled; NULL only where
+   * needs_input says that it may be. */
+  const float *const *inputs;
   float *const *state; /* state[i] is part i of layout() */
   float *work;         /* work_floats() floats, 64-byte aligned, contents undefined */
   float
@@ -108,6 +114,11 @@ typedef struct mo_algorithm {
                    mo_state_array arrays[MO_MAX_STATE_ARRAYS]);
   size_t (*work_floats)(const void *config, mo_shape shape); /* NULL: none */
   double (*flops)(const void *config, mo_shape shape);       /* weighs the sharding */
+  /* Arrays that the caller binds to each parameter by name (mousse_bind_input), such as the
+   * covariance of a layer's inputs. needs_input NULL: a step needs them all. */
+  const mousse_input *inputs;
+  size_t input_count; /* at most MO_MAX_INPUTS */
+  bool (*needs_input)(const void *config, size_t input);
   /* Cannot fail: gradients are finite, memory is there, numerical trouble has fall-backs. */
   void (*update)(const void *config, const mo_update *u);
 } mo_algorithm;

@@ -38,6 +38,12 @@ const mousse_option *mousse_algorithm_option(const char *name, size_t index)
                                                               : NULL;
 }
 
+const mousse_input *mousse_algorithm_input(const char *name, size_t index)
+{
+  const mo_algorithm *algorithm = mo_algorithm_find(name);
+  return algorithm != NULL && index < algorithm->input_count ? &algorithm->inputs[index] : NULL;
+}
+
 const char *mousse_version(void)
 {
   return MOUSSE_VERSION_TEXT;

@@ -1,6 +1,7 @@
 /* optimizer.h - the optimizer object, seen by the files that implement the public API.
  *
  *     optimizer.c  create, add_group, add_param, rebind, destroy
+ *     inputs.c     bind_input
  *     options.c    set, set_text, get
  *     plan.c       plan, prepare: all memory
  *     shares.c     which rank owns what
@@ -32,8 +33,9 @@ typedef struct mo_param {
   char *name; /* owned */
   int group;
   mo_shape shape;
-  float *value;      /* borrowed */
-  const float *grad; /* borrowed */
+  float *value;                       /* borrowed */
+  const float *grad;                  /* borrowed */
+  const float *inputs[MO_MAX_INPUTS]; /* borrowed; NULL: not bound */
 
   int owner;              /* the rank that updates it, or its first share; -1: not decided */
   const mo_share *shares; /* in the lists, together the whole parameter */

@@ -8,6 +8,7 @@
 #include "linalg/vector.h"
 #include "optim/exchange.h"
 #include "optim/grad_scale.h"
+#include "optim/inputs.h"
 #include "optim/shares.h"
 
 #include <math.h>
@@ -58,19 +59,26 @@ static size_t first_bad(const mo_param *param)
   return i;
 }
 
-/* Every rank must come to the same decision, even if only one of them sees the bad gradient or
- * has an observer. */
+/* Every rank must come to the same decision, even if only one of them sees the bad gradient,
+ * lacks an input or has an observer. */
 static mousse_status check_gradients(mousse_optimizer *opt)
 {
   look_at_gradients(opt);
+  const mousse_status inputs = mo_check_inputs(opt);
   const mo_param *bad = NULL;
   for (size_t i = 0; bad == NULL && i < opt->param_count; i++)
     if (opt->params[i].largest < 0.0f) bad = &opt->params[i];
 
-  float ranks[2] = {bad != NULL ? 1.0f : 0.0f, opt->observe != NULL ? 1.0f : 0.0f};
-  if (opt->comm.sum(opt->comm.context, ranks, 2) != 0)
+  float ranks[3] = {bad != NULL ? 1.0f : 0.0f, opt->observe != NULL ? 1.0f : 0.0f,
+                    inputs != MOUSSE_OK ? 1.0f : 0.0f};
+  if (opt->comm.sum(opt->comm.context, ranks, 3) != 0)
     return mo_come_apart(opt, "compare gradients");
   opt->watched = ranks[1] > 0.0f;
+  if (inputs != MOUSSE_OK) return inputs;
+  if (ranks[2] > 0.0f)
+    return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT,
+                   "an input of an algorithm is missing or not finite on another rank; nothing "
+                   "was changed");
   if (bad != NULL) {
     const size_t place = first_bad(bad);
     return mo_fail(&opt->error, MOUSSE_NOT_FINITE,
@@ -114,11 +122,15 @@ static void update_part(mousse_optimizer *opt, mo_param *param, mo_shape shape, 
   const size_t place = param->own->first + start;
   float *state[MO_MAX_STATE_ARRAYS];
   for (size_t i = 0; i < param->array_count; i++) state[i] = param->state[i] + start;
+  const float *inputs[MO_MAX_INPUTS];
+  for (size_t i = 0; i < MO_MAX_INPUTS; i++) /* element-wise: has the shape of the parameter */
+    inputs[i] = param->inputs[i] != NULL ? param->inputs[i] + place : NULL;
   const mo_update u = {.shape = shape,
                        .step = opt->steps + 1,
                        .stagger_offset = param->stagger_offset,
                        .value = param->value + place,
                        .grad = param->grad + place,
+                       .inputs = inputs,
                        .state = state,
                        .work = opt->work[thread],
                        .grad_scale = mo_grad_scale(param->scale_exponent),

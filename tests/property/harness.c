@@ -48,12 +48,42 @@ static rig_param *new_param(rig *r, size_t rows, size_t cols)
   return p;
 }
 
+/* I + x x^T, where x is normal. */
+static void fill_covariance(float *values, size_t n, uint64_t seed)
+{
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++)
+      values[i * n + j] = (float)((i == j ? 1.0 : 0.0) +
+                                  mo_random_normal(seed, 0, i) * mo_random_normal(seed, 0, j));
+}
+
+void bind_inputs(mousse_optimizer *opt, const char *algorithm, const char *name, size_t rows,
+                 size_t cols, float *inputs[RIG_MAX_INPUTS])
+{
+  const mousse_input *input;
+  for (size_t i = 0; (input = mousse_algorithm_input(algorithm, i)) != NULL; i++) {
+    assert_true(i < RIG_MAX_INPUTS);
+    const size_t m = input->rows == MOUSSE_ROWS ? rows : cols;
+    const size_t n = input->cols == MOUSSE_ROWS ? rows : cols;
+    inputs[i] = malloc(m * n * sizeof(float));
+    assert_non_null(inputs[i]);
+    if (input->rows == input->cols)
+      fill_covariance(inputs[i], m, 5 + i);
+    else
+      fill_normal(inputs[i], m * n, 1, 4, i);
+    assert_int_equal(mousse_bind_input(opt, name, input->name, inputs[i]), MOUSSE_OK);
+  }
+}
+
 mousse_status rig_try_add(rig *r, const char *algorithm, size_t rows, size_t cols)
 {
   rig_param *p = new_param(r, rows, cols);
   const mousse_status s = mousse_add_group(r->opt, algorithm, &p->group);
   if (s != MOUSSE_OK) return s;
-  return mousse_add_param(r->opt, p->group, p->name, rows, cols, p->value, p->grad);
+  const mousse_status added =
+      mousse_add_param(r->opt, p->group, p->name, rows, cols, p->value, p->grad);
+  if (added == MOUSSE_OK) bind_inputs(r->opt, algorithm, p->name, rows, cols, p->inputs);
+  return added;
 }
 
 mousse_status rig_set_all(rig *r, int group, const char *options)
@@ -110,6 +140,7 @@ void rig_stop(rig *r)
   for (size_t i = 0; i < r->count; i++) {
     free(r->params[i].value);
     free(r->params[i].grad);
+    for (size_t k = 0; k < RIG_MAX_INPUTS; k++) free(r->params[i].inputs[k]);
   }
   *r = (rig){0};
 }

@@ -16,13 +16,14 @@
 #include <mousse/mousse.h>
 #include <stdbool.h>
 
-enum { RIG_MAX_PARAMS = 16 };
+enum { RIG_MAX_PARAMS = 16, RIG_MAX_INPUTS = 4 };
 
 typedef struct rig_param {
   char name[24]; /* p0, p1, ... */
   int group;     /* its own */
   size_t rows, cols, count;
   float *value, *grad; /* owned by the rig */
+  float *inputs[RIG_MAX_INPUTS];
 } rig_param;
 
 typedef struct rig {
@@ -57,6 +58,11 @@ mousse_status rig_try_add(rig *r, const char *algorithm, size_t rows, size_t col
 
 /* Each "name=value" of the text is set on the group; the first failure, or OK. */
 mousse_status rig_set_all(rig *r, int group, const char *options);
+
+/* Makes and binds every input that the algorithm takes: covariances are positive definite, the
+ * rest is normal. They belong to the caller: free(). */
+void bind_inputs(mousse_optimizer *opt, const char *algorithm, const char *name, size_t rows,
+                 size_t cols, float *inputs[RIG_MAX_INPUTS]);
 
 /* Random normal gradients that depend on (parameter, step) only, for every parameter. */
 void rig_gradients(rig *r, uint64_t step);

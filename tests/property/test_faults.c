@@ -53,6 +53,7 @@ typedef struct scene {
   mousse_optimizer *opt;
   int group;
   float w[3][35], g[3][35];
+  float *inputs[2][RIG_MAX_INPUTS];
   blob saved;
 } scene;
 
@@ -61,6 +62,14 @@ enum { CALLS = 14 };
 static void fill_scene_gradients(scene *s, uint64_t step)
 {
   for (size_t i = 0; i < 3; i++) fill_normal(s->g[i], 35, 1, step, i);
+}
+
+/* Of the parameters under the algorithm that is tried; binding allocates nothing. */
+static void bind_scene_inputs(scene *s, const char *algorithm)
+{
+  if (s->inputs[0][0] != NULL) return;
+  bind_inputs(s->opt, algorithm, "a", 5, 7, s->inputs[0]);
+  bind_inputs(s->opt, algorithm, "c", 7, 5, s->inputs[1]);
 }
 
 static mousse_status call(scene *s, const char *algorithm, int number)
@@ -86,6 +95,7 @@ static mousse_status call(scene *s, const char *algorithm, int number)
     return mousse_prepare(s->opt);
   case 9:
   case 10:
+    bind_scene_inputs(s, algorithm);
     fill_scene_gradients(s, (uint64_t)number);
     return mousse_step(s->opt);
   case 11:
@@ -112,6 +122,10 @@ static void end_scene(scene *s)
   mousse_destroy(s->opt);
   assert_int_equal(s->memory.blocks, 0);
   assert_int_equal(s->memory.bytes, 0);
+  for (size_t i = 0; i < RIG_MAX_INPUTS; i++) {
+    free(s->inputs[0][i]);
+    free(s->inputs[1][i]);
+  }
   blob_free(&s->saved);
 }
 

@@ -71,6 +71,7 @@ static void test_workspace_contents_do_not_matter(void **state)
   (void)state;
   for (size_t i = 0; mousse_algorithm_name(i) != NULL; i++) {
     trial clean, dirty;
+    if (mousse_algorithm_input(mousse_algorithm_name(i), 0) != NULL) continue;
     start(&clean, mousse_algorithm_name(i));
     start(&dirty, mousse_algorithm_name(i));
     assert_int_equal(mousse_prepare(clean.opt), MOUSSE_OK);
