@@ -38,9 +38,7 @@ if(MOUSSE_TOOLS)
   pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
   pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
   pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
-  pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
   pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
-  find_package(BZip2 REQUIRED)
   # Embedded into the program and from there into the pages that `mousse report` writes.
   find_file(MOUSSE_CHART_JS chart.min.js PATH_SUFFIXES share/javascript/chart.js
             DOC "Chart.js 3, one file")

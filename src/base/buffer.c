@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-bool text_buffer_add(text_buffer *buffer, const char *data, size_t size)
+bool mo_buffer_add(mo_buffer *buffer, const char *data, size_t size)
 {
   if (!mo_grow(NULL, &buffer->data, &buffer->capacity, buffer->size + size, 1)) return false;
   if (size > 0) memcpy(buffer->data + buffer->size, data, size);
@@ -11,19 +11,19 @@ bool text_buffer_add(text_buffer *buffer, const char *data, size_t size)
   return true;
 }
 
-void text_buffer_close(text_buffer *buffer)
+void mo_buffer_close(mo_buffer *buffer)
 {
   mo_release(NULL, buffer->data, buffer->capacity);
-  *buffer = (text_buffer){0};
+  *buffer = (mo_buffer){0};
 }
 
-bool id_list_reserve(id_list *list, size_t more)
+bool mo_id_list_reserve(mo_id_list *list, size_t more)
 {
   return mo_grow(NULL, &list->ids, &list->capacity, list->count + more, sizeof *list->ids);
 }
 
-void id_list_close(id_list *list)
+void mo_id_list_close(mo_id_list *list)
 {
   mo_release(NULL, list->ids, list->capacity * sizeof *list->ids);
-  *list = (id_list){0};
+  *list = (mo_id_list){0};
 }

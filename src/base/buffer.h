@@ -6,20 +6,20 @@
 
 #include <stdint.h>
 
-typedef struct text_buffer {
+typedef struct mo_buffer {
   char *data; /* owned */
   size_t size, capacity;
-} text_buffer;
+} mo_buffer;
 
-bool text_buffer_add(text_buffer *buffer, const char *data, size_t size); /* false: no memory */
-void text_buffer_close(text_buffer *buffer);
+bool mo_buffer_add(mo_buffer *buffer, const char *data, size_t size); /* false: no memory */
+void mo_buffer_close(mo_buffer *buffer);
 
-typedef struct id_list {
+typedef struct mo_id_list {
   uint32_t *ids; /* owned */
   size_t count, capacity;
-} id_list;
+} mo_id_list;
 
-bool id_list_reserve(id_list *list, size_t more); /* false: no memory */
-void id_list_close(id_list *list);
+bool mo_id_list_reserve(mo_id_list *list, size_t more); /* false: no memory */
+void mo_id_list_close(mo_id_list *list);
 
 #endif

@@ -203,21 +203,32 @@ mousse_status mo_make_directories(const char *path, mo_error *error)
 
 mousse_status mo_sync_parent(const char *path, mo_error *error)
 {
-  char parent[4096];
-  const char *slash = strrchr(path, '/');
-  const size_t length = slash == NULL ? 0 : (size_t)(slash - path);
-  if (length >= sizeof parent)
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: path is too long", path);
-  memcpy(parent, path, length);
-  parent[length] = '\0';
-  const char *directory = slash == NULL ? "." : length == 0 ? "/" : parent;
-
+  char directory[4096];
+  MO_TRY(mo_path_parent(directory, sizeof directory, path, error));
   const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return fail_errno(error, directory, "open");
   const mousse_status status =
       fsync(fd) == 0 ? MOUSSE_OK : fail_errno(error, directory, "sync");
   close(fd);
   return status;
+}
+
+const char *mo_path_name(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+mousse_status mo_path_parent(char *parent, size_t capacity, const char *path, mo_error *error)
+{
+  const char *name = mo_path_name(path);
+  const size_t slash = name > path ? (size_t)(name - path) - 1 : 0;
+  const size_t length = name > path && slash == 0 ? 1 : slash; /* the root keeps its slash */
+  if (length + 2 > capacity)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: path is too long", path);
+  snprintf(parent, capacity, "%.*s", (int)length, path);
+  if (length == 0) memcpy(parent, ".", 2);
+  return MOUSSE_OK;
 }
 
 mousse_status mo_path_join(char *path, size_t capacity, const char *directory, const char *name,

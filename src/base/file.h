@@ -50,6 +50,12 @@ mousse_status mo_make_directories(const char *path, mo_error *error);
 /* Makes the entries of the directory that holds path durable. */
 mousse_status mo_sync_parent(const char *path, mo_error *error);
 
+/* The directory that holds path, into a buffer: "." for a bare name, "/" for "/name". */
+mousse_status mo_path_parent(char *parent, size_t capacity, const char *path, mo_error *error);
+
+/* The part of a path after its last slash. */
+const char *mo_path_name(const char *path);
+
 /* directory/name into a buffer; a result that does not fit is refused. */
 mousse_status mo_path_join(char *path, size_t capacity, const char *directory, const char *name,
                            mo_error *error);

@@ -22,7 +22,7 @@ static void clear(const char *path)
   closedir(directory);
 }
 
-mousse_status staging_open(mo_staging *staging, const char *out, mo_error *error)
+mousse_status mo_staging_open(mo_staging *staging, const char *out, mo_error *error)
 {
   char path[sizeof staging->partial + 16];
   size_t length = strlen(out);
@@ -54,13 +54,13 @@ static void remove_lock(mo_staging *staging)
   unlink(path);
 }
 
-mousse_status staging_commit(mo_staging *staging, mo_error *error)
+mousse_status mo_staging_commit(mo_staging *staging, mo_error *error)
 {
   remove_lock(staging);
   if (rename(staging->partial, staging->out) != 0) {
     const mousse_status status = mo_fail(error, MOUSSE_IO, "%s: cannot rename %s to it: %s",
                                          staging->out, staging->partial, strerror(errno));
-    staging_abandon(staging);
+    mo_staging_abandon(staging);
     return status;
   }
   close(staging->lock);
@@ -68,7 +68,7 @@ mousse_status staging_commit(mo_staging *staging, mo_error *error)
   return mo_sync_parent(staging->out, error);
 }
 
-void staging_abandon(mo_staging *staging)
+void mo_staging_abandon(mo_staging *staging)
 {
   if (staging->lock < 0) return;
   clear(staging->partial);

@@ -11,9 +11,9 @@ typedef struct mo_staging {
 } mo_staging;
 
 /* Clears what an earlier run left in NAME.partial; fails when one is still at work there. */
-mousse_status staging_open(mo_staging *staging, const char *out, mo_error *error);
+mousse_status mo_staging_open(mo_staging *staging, const char *out, mo_error *error);
 /* Fails when NAME has appeared meanwhile (an empty directory is replaced). */
-mousse_status staging_commit(mo_staging *staging, mo_error *error);
-void staging_abandon(mo_staging *staging); /* removes NAME.partial */
+mousse_status mo_staging_commit(mo_staging *staging, mo_error *error);
+void mo_staging_abandon(mo_staging *staging); /* removes NAME.partial */
 
 #endif

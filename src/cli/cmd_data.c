@@ -32,9 +32,9 @@ typedef struct findings {
   uint32_t vocabulary;    /* 0: not known */
   uint32_t end_of_text;
   bool has_train, has_val;
-  mo_description train, val;
+  shard_description train, val;
   bool *seen; /* MOST_IDS */
-  text_buffer excerpt;
+  mo_buffer excerpt;
 } findings;
 
 static bool has_tokenizer(const char *directory)
@@ -67,7 +67,7 @@ static mousse_status find_vocabulary(findings *f, const values *v, mo_error *err
   return MOUSSE_OK;
 }
 
-static mousse_status take_excerpt(findings *f, const mo_shard_set *set, int64_t tokens,
+static mousse_status take_excerpt(findings *f, const shard_set *set, int64_t tokens,
                                   mo_error *error)
 {
   const mo_shard *first = &set->shards[0];
@@ -82,19 +82,20 @@ static mousse_status take_excerpt(findings *f, const mo_shard_set *set, int64_t 
 }
 
 static mousse_status look_at(findings *f, const values *v, const char *split, bool *exists,
-                             mo_description *part, mo_error *error)
+                             shard_description *part, mo_error *error)
 {
-  mo_shard_set set;
+  shard_set set;
   *exists = shard_set_exists(f->directory, split);
   if (!*exists) return MOUSSE_OK;
   MO_TRY(shard_set_open(&set, f->directory, split, f->vocabulary, error));
-  mousse_status status = describe_set(&set, f->end_of_text, f->seen, MOST_IDS, part, error);
+  mousse_status status =
+      shard_set_describe(&set, f->end_of_text, f->seen, MOST_IDS, part, error);
   if (status == MOUSSE_OK) status = take_excerpt(f, &set, v->excerpt, error);
   shard_set_close(&set);
   return status;
 }
 
-static void print_part(const char *name, bool exists, const mo_description *part)
+static void print_part(const char *name, bool exists, const shard_description *part)
 {
   if (!exists) {
     printf("%-12snone\n", name);
@@ -135,7 +136,7 @@ static void print_findings(const findings *f)
   if (f->excerpt.size > 0) printf("\n%.*s\n", (int)f->excerpt.size, f->excerpt.data);
 }
 
-static json_t *part_json(bool exists, const mo_description *part)
+static json_t *part_json(bool exists, const shard_description *part)
 {
   if (!exists) return json_null();
   return json_pack("{s:I, s:I, s:I, s:I}", "tokens", (json_int_t)part->tokens, "documents",
@@ -179,7 +180,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   else if (status == MOUSSE_OK)
     print_findings(&f);
   mo_release(NULL, f.seen, MOST_IDS * sizeof *f.seen);
-  text_buffer_close(&f.excerpt);
+  mo_buffer_close(&f.excerpt);
   tokenizer_close(&f.tokenizer);
   return status;
 }

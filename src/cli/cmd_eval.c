@@ -55,7 +55,7 @@ static void tick(void *user, uint64_t done, uint64_t all)
   progress_update(bar, (double)done);
 }
 
-static mousse_status score(const values *v, gpt_params *params, const mo_shard_set *set,
+static mousse_status score(const values *v, gpt_params *params, const shard_set *set,
                            bool quiet, evaluation *result, mo_error *error)
 {
   const size_t length =
@@ -89,7 +89,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   model_files files;
   train_options of_model;
   gpt_params *params = NULL;
-  mo_shard_set set = {0};
+  shard_set set = {0};
   evaluation result = {0};
   MO_TRY(model_files_find(&files, v->init, notices, error));
   MO_TRY(find_data(v, &files, &of_model, error));

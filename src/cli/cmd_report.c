@@ -45,10 +45,10 @@ static size_t terminal_width(void)
 
 static mousse_status print_text(const json_t *results, mo_error *error)
 {
-  text_buffer text = {0};
+  mo_buffer text = {0};
   const mousse_status status = report_text(results, terminal_width(), &text, error);
   if (status == MOUSSE_OK) fwrite(text.data, 1, text.size, stdout);
-  text_buffer_close(&text);
+  mo_buffer_close(&text);
   return status;
 }
 

@@ -33,7 +33,7 @@ typedef struct output {
   bool inside_line; /* the text so far does not end with a line end */
   mo_writer file;
   mo_unwrap unwrap;
-  text_buffer text;
+  mo_buffer text;
 } output;
 
 static mousse_status put(output *out, const char *text, size_t length, mo_error *error)
@@ -116,7 +116,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   if (out.to_file) MO_TRY(mo_writer_open(&out.file, v->out, error));
   const mousse_status status = put_everything(call, &out, error);
   unwrap_close(&out.unwrap);
-  text_buffer_close(&out.text);
+  mo_buffer_close(&out.text);
   if (!out.to_file) return status;
   if (status == MOUSSE_OK) return mo_writer_commit(&out.file, error);
   mo_writer_abandon(&out.file);
@@ -130,7 +130,7 @@ const cli_command command_text = {
     .details =
         "INPUT is as for 'mousse tokenize', or token shards (.bin), which are decoded.\n\n"
         "  mousse text data/book/text_val_000000.bin\n"
-        "  mousse text Rdata.rdx:emma --unwrap --out emma.txt\n",
+        "  mousse text book.txt.gz --unwrap --out book.txt\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),
     .least_arguments = 1,

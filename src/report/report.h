@@ -20,7 +20,7 @@ mousse_status report_write(const json_t *results, const char *path, mo_error *er
 mousse_status report_svg(const json_t *results, const char *directory, mo_error *error);
 
 /* Appended to text. width: columns of the terminal. */
-mousse_status report_text(const json_t *results, size_t width, text_buffer *text,
+mousse_status report_text(const json_t *results, size_t width, mo_buffer *text,
                           mo_error *error);
 
 #endif

@@ -239,14 +239,14 @@ static mousse_status start_gnuplot(FILE *script, FILE *complaints, int output, p
              : mo_fail(error, MOUSSE_IO, "gnuplot cannot be started: %s", strerror(failure));
 }
 
-static bool read_all(int descriptor, text_buffer *into)
+static bool read_all(int descriptor, mo_buffer *into)
 {
   char block[1 << 14];
   for (;;) {
     const ssize_t got = read(descriptor, block, sizeof block);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return got == 0;
-    if (!text_buffer_add(into, block, (size_t)got)) return false;
+    if (!mo_buffer_add(into, block, (size_t)got)) return false;
   }
 }
 
@@ -266,7 +266,7 @@ static mousse_status draw_with(FILE *script, FILE *complaints, const char *path,
 {
   int ends[2], ended = 0;
   pid_t child = 0;
-  text_buffer picture = {0};
+  mo_buffer picture = {0};
   if (pipe2(ends, O_CLOEXEC) != 0)
     return mo_fail(error, MOUSSE_IO, "%s: no pipe to gnuplot: %s", path, strerror(errno));
   mousse_status status = start_gnuplot(script, complaints, ends[1], &child, error);
@@ -280,7 +280,7 @@ static mousse_status draw_with(FILE *script, FILE *complaints, const char *path,
   }
   close(ends[0]);
   if (status == MOUSSE_OK) status = mo_file_write(path, picture.data, picture.size, error);
-  text_buffer_close(&picture);
+  mo_buffer_close(&picture);
   return status;
 }
 

@@ -129,8 +129,7 @@ static void print_figure(text_form *form, const json_t *figure)
     print_table(form, json_array_get(tables, i));
 }
 
-mousse_status report_text(const json_t *results, size_t width, text_buffer *text,
-                          mo_error *error)
+mousse_status report_text(const json_t *results, size_t width, mo_buffer *text, mo_error *error)
 {
   text_form form = {.text = text, .width = width < 40 ? 40 : width};
   MO_TRY(results_check(results, error));

@@ -15,12 +15,12 @@ static json_t *text_value(const char *text)
 {
   json_t *value = json_string(text);
   if (value != NULL) return value;
-  text_buffer plain = {0};
-  const bool copied = text_buffer_add(&plain, text, strlen(text));
+  mo_buffer plain = {0};
+  const bool copied = mo_buffer_add(&plain, text, strlen(text));
   for (size_t i = 0; copied && i < plain.size; i++)
     if ((unsigned char)plain.data[i] >= 0x80) plain.data[i] = '?';
   if (copied) value = json_stringn(plain.data, plain.size);
-  text_buffer_close(&plain);
+  mo_buffer_close(&plain);
   return value;
 }
 

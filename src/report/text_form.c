@@ -9,7 +9,7 @@
 
 static void add(text_form *form, const char *data, size_t size)
 {
-  if (!text_buffer_add(form->text, data, size)) form->no_memory = true;
+  if (!mo_buffer_add(form->text, data, size)) form->no_memory = true;
 }
 
 void form_print(text_form *form, const char *format, ...)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 typedef struct text_form {
-  text_buffer *text; /* borrowed */
+  mo_buffer *text; /* borrowed */
   size_t width;
   bool no_memory;
 } text_form;

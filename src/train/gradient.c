@@ -140,7 +140,7 @@ static mousse_status collect_slice(train_gradient *g, uint64_t step, size_t slic
   const gpt_batch batch = {g->tokens, g->targets, g->micro_batch, g->loader->length};
   const size_t count = g->micro_count / g->slices, start = slice * count;
   for (size_t micro = start; micro < start + count; micro++) {
-    const uint64_t first = loader_first(micro, 0, 1, g->micro_batch);
+    const uint64_t first = (uint64_t)micro * g->micro_batch;
     const bool last = micro + 1 == start + count;
     MO_TRY(loader_fill(g->loader, step, first, g->micro_batch, g->tokens, g->targets, error));
     gpt_pass_watch(g->pass, g->overlap && last ? submit : NULL, g);

@@ -15,15 +15,6 @@ static bool is_directory(const char *path)
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static void parent_of(const char *path, char *parent, size_t capacity)
-{
-  const char *slash = strrchr(path, '/');
-  if (slash == NULL)
-    snprintf(parent, capacity, ".");
-  else
-    snprintf(parent, capacity, "%.*s", (int)(slash - path), path);
-}
-
 static mousse_status find_in_run(model_files *files, const char *path, const char *root,
                                  const run_notices *notices, mo_error *error)
 {
@@ -50,8 +41,7 @@ mousse_status model_files_find(model_files *files, const char *path, const run_n
                    "init is not set: give a run, a checkpoint or a safetensors file");
   if (!is_directory(path)) {
     snprintf(files->weights, sizeof files->weights, "%s", path);
-    parent_of(path, files->folder, sizeof files->folder);
-    return MOUSSE_OK;
+    return mo_path_parent(files->folder, sizeof files->folder, path, error);
   }
   MO_TRY(mo_path_join(files->weights, sizeof files->weights, path, "model.safetensors", error));
   MO_TRY(mo_path_join(root, sizeof root, path, CHECKPOINT_FOLDER, error));

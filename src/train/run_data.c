@@ -76,12 +76,11 @@ void run_data_close(run_data *data)
   *data = (run_data){0};
 }
 
-uint64_t run_data_fingerprint(const mo_shard_set *set)
+uint64_t run_data_fingerprint(const shard_set *set)
 {
   XXH64_hash_t hash = 0;
   for (size_t i = 0; i < set->count; i++) {
-    const char *slash = strrchr(set->shards[i].path, '/');
-    const char *name = slash != NULL ? slash + 1 : set->shards[i].path;
+    const char *name = mo_path_name(set->shards[i].path);
     const uint64_t count = set->shards[i].count;
     hash = XXH3_64bits_withSeed(name, strlen(name), hash);
     hash = XXH3_64bits_withSeed(&count, sizeof count, hash);

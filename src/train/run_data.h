@@ -8,7 +8,7 @@
 #include "train/options.h"
 
 typedef struct run_data {
-  mo_shard_set train_set, val_set;
+  shard_set train_set, val_set;
   mo_loader train, val; /* val has no windows when there is no validation data */
   mo_tokenizer tokenizer;
   bool has_tokenizer;
@@ -23,6 +23,6 @@ mousse_status run_data_open(run_data *data, const train_options *run, const gpt_
 void run_data_close(run_data *data); /* accepts a zeroed or closed one */
 
 /* Names, lengths and first tokens of all shards in one number: other data is noticed. */
-uint64_t run_data_fingerprint(const mo_shard_set *set);
+uint64_t run_data_fingerprint(const shard_set *set);
 
 #endif

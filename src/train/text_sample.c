@@ -5,10 +5,10 @@
 
 /* The document's first token, then the prompt, of which the end is kept when it is too long. */
 static mousse_status encode_prompt(const mo_tokenizer *tokenizer, const char *prompt,
-                                   id_list *ids, mo_error *error)
+                                   mo_id_list *ids, mo_error *error)
 {
   mo_encoder *encoder = NULL;
-  if (!id_list_reserve(ids, 1)) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for ids");
+  if (!mo_id_list_reserve(ids, 1)) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for ids");
   ids->ids[ids->count++] =
       tokenizer->end_of_text != TOKENIZER_NONE ? tokenizer->end_of_text : 0;
   MO_TRY(encoder_open(&encoder, tokenizer, error));
@@ -17,7 +17,7 @@ static mousse_status encode_prompt(const mo_tokenizer *tokenizer, const char *pr
   return status;
 }
 
-static mousse_status check_ids(const gpt_params *params, const id_list *ids, mo_error *error)
+static mousse_status check_ids(const gpt_params *params, const mo_id_list *ids, mo_error *error)
 {
   for (size_t i = 0; i < ids->count; i++)
     if (ids->ids[i] >= params->config.vocab_size)
@@ -29,7 +29,7 @@ static mousse_status check_ids(const gpt_params *params, const id_list *ids, mo_
 }
 
 /* Feeds the last `count` ids to an empty generator. */
-static mousse_status feed_end(gpt_generator *generator, const id_list *ids, size_t count,
+static mousse_status feed_end(gpt_generator *generator, const mo_id_list *ids, size_t count,
                               mo_error *error)
 {
   if (count > ids->count) count = ids->count;
@@ -39,7 +39,7 @@ static mousse_status feed_end(gpt_generator *generator, const id_list *ids, size
 
 static mousse_status draw(gpt_generator *generator, size_t context,
                           const mo_tokenizer *tokenizer, const text_request *request,
-                          id_list *ids, mo_error *error)
+                          mo_id_list *ids, mo_error *error)
 {
   gpt_sampling sampling = request->sampling;
   size_t held = ids->count < context ? ids->count : context / 2 + 1;
@@ -53,7 +53,8 @@ static mousse_status draw(gpt_generator *generator, size_t context,
     if ((int64_t)token == sampling.stop_token) break;
     const char *bytes = tokenizer_bytes(tokenizer, token, &length);
     if (bytes != NULL) request->put(request->user, bytes, length);
-    if (!id_list_reserve(ids, 1)) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for ids");
+    if (!mo_id_list_reserve(ids, 1))
+      return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for ids");
     ids->ids[ids->count++] = token;
     if (held < context) {
       held++;
@@ -69,7 +70,7 @@ static mousse_status draw(gpt_generator *generator, size_t context,
 mousse_status text_sample(const gpt_params *params, const mo_tokenizer *tokenizer,
                           const text_request *request, mo_error *error)
 {
-  id_list ids = {0};
+  mo_id_list ids = {0};
   gpt_generator *generator = NULL;
   const size_t context = params->config.sequence_len;
   mousse_status status = encode_prompt(tokenizer, request->prompt, &ids, error);
@@ -78,6 +79,6 @@ mousse_status text_sample(const gpt_params *params, const mo_tokenizer *tokenize
     status = gpt_generator_create(&generator, params, context, request->threads, NULL, error);
   if (status == MOUSSE_OK) status = draw(generator, context, tokenizer, request, &ids, error);
   gpt_generator_destroy(generator);
-  id_list_close(&ids);
+  mo_id_list_close(&ids);
   return status;
 }

@@ -138,7 +138,7 @@ static mousse_status validate_when_due(trainer *t, mo_error *error)
 
 static void collect_text(void *user, const char *bytes, size_t count)
 {
-  text_buffer_add(user, bytes, count);
+  mo_buffer_add(user, bytes, count);
 }
 
 /* A sample is for people: what goes wrong with it is said and does not matter. */
@@ -146,7 +146,7 @@ static void sample_when_due(trainer *t)
 {
   const trainer_state *state = &t->session.state;
   mo_error reason = {{0}};
-  text_buffer text = {0};
+  mo_buffer text = {0};
   if (!due(state->step, t->run->sample_every) || !t->session.data.has_tokenizer) return;
   if (t->comm->rank > 0) return;
   const text_request request = {
@@ -161,7 +161,7 @@ static void sample_when_due(trainer *t)
     run_notify(&t->notices, "no sample: %s", reason.text);
   else if (t->display->sampled != NULL)
     t->display->sampled(t->display->user, state->step, text.data, text.size);
-  text_buffer_close(&text);
+  mo_buffer_close(&text);
 }
 
 static mousse_status save(trainer *t, mo_error *error)

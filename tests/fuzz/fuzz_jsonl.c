@@ -4,9 +4,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  text_buffer text = {0};
+  mo_buffer text = {0};
   mo_error error;
   (void)source_parse_line("input", 1, (const char *)data, size, "text", &text, &error);
-  text_buffer_close(&text);
+  mo_buffer_close(&text);
   return 0;
 }

@@ -12,8 +12,8 @@ static inline void check_round_trip(const mo_tokenizer *tokenizer, const uint8_t
 {
   mo_encoder *encoder = NULL;
   mo_error error;
-  id_list ids = {0};
-  text_buffer text = {0};
+  mo_id_list ids = {0};
+  mo_buffer text = {0};
   FUZZ_CHECK(encoder_open(&encoder, tokenizer, &error) == MOUSSE_OK);
   /* A rule from a file may give up on a text; then there is nothing to compare. */
   if (encoder_encode(encoder, (const char *)data, size, &ids, &error) == MOUSSE_OK) {
@@ -23,8 +23,8 @@ static inline void check_round_trip(const mo_tokenizer *tokenizer, const uint8_t
     FUZZ_CHECK(text.size == size && (size == 0 || memcmp(text.data, data, size) == 0));
   }
   encoder_close(encoder);
-  id_list_close(&ids);
-  text_buffer_close(&text);
+  mo_id_list_close(&ids);
+  mo_buffer_close(&text);
 }
 
 #endif

@@ -1,7 +1,6 @@
-/* test_corpus.c - documents from text, JSON lines, compressed files, directories and R data. */
+/* test_corpus.c - documents from text, JSON lines, compressed files and directories. */
 #include "data/shards/dataset.h"
 #include "data/text/corpus.h"
-#include "data/text/rdata.h"
 #include "data/text/unwrap.h"
 #include "scratch.h"
 
@@ -148,77 +147,21 @@ static void test_directories(void **state)
   assert_int_equal(read_all(&none, 1, &options, text, &error), MOUSSE_INVALID_ARGUMENT);
 }
 
-/* Serialized c("ab", NA, "c") of format 2, and an index of one variable of format 3. */
-static const unsigned char strings[] = {
-    'X', '\n', 0,    0,    0,    2,    0, 0, 0, 0, 0, 0, 0, 0,   0,   0, 0,
-    16,  0,    0,    0,    3,    0,    4, 0, 9, 0, 0, 0, 2, 'a', 'b', 0, 0,
-    0,   9,    0xff, 0xff, 0xff, 0xff, 0, 4, 0, 9, 0, 0, 0, 1,   'c'};
-static const unsigned char variables[] = {
-    'X', '\n', 0,   0, 0, 3, 0,  0, 0, 0, 0, 0,   0,   0,   0,   0,   0, 5, 'U', 'T',
-    'F', '-',  '8', 0, 0, 2, 19, 0, 0, 0, 1, 0,   0,   2,   19,  0,   0, 0, 1,   0,
-    0,   0,    13,  0, 0, 0, 2,  0, 0, 0, 0, 0,   0,   0,   9,   0,   0, 4, 2,   0,
-    0,   0,    1,   0, 4, 0, 9,  0, 0, 0, 5, 'n', 'a', 'm', 'e', 's', 0, 0, 0,   16,
-    0,   0,    0,   1, 0, 4, 0,  9, 0, 0, 0, 4,   'e', 'm', 'm', 'a', 0, 0, 0,   254};
-
-static void test_r_strings(void **state)
-{
-  (void)state;
-  text_buffer text = {0};
-  mo_error error = {{0}};
-  const char *data = (const char *)strings;
-  assert_int_equal(rdata_parse_text("x", data, sizeof strings, &text, &error), MOUSSE_OK);
-  assert_int_equal(text.size, 6);
-  assert_memory_equal(text.data, "ab\n\nc\n", 6);
-  for (size_t cut = 0; cut < sizeof strings; cut++)
-    assert_int_equal(rdata_parse_text("x", data, cut, &text, &error), MOUSSE_BAD_FORMAT);
-  text_buffer_close(&text);
-}
-
-static void test_r_database(void **state)
-{
-  char text[256];
-  unsigned char chunk[256] = {0, 0, 0, sizeof strings};
-  mo_error error = {{0}};
-  const corpus_options options = {0};
-  unsigned long size = sizeof chunk - 4;
-  assert_int_equal(compress(chunk + 4, &size, strings, sizeof strings), Z_OK);
-  unsigned char index[sizeof variables];
-  memcpy(index, variables, sizeof index);
-  index[54] = (unsigned char)(size + 4); /* the length in c(offset, length) */
-  scratch_write(state, "R.rdb", chunk, size + 4);
-  const char *path = scratch_write(state, "R.rdx", index, sizeof index);
-  assert_int_equal(read_all(&path, 1, &options, text, &error), MOUSSE_OK);
-  assert_string_equal(text, "[ab\n\nc\n]");
-  const char *one = scratch_path(state, "R.rdx:emma");
-  assert_int_equal(read_all(&one, 1, &options, text, &error), MOUSSE_OK);
-  assert_string_equal(text, "[ab\n\nc\n]");
-  const char *other = scratch_path(state, "R.rdx:anna");
-  assert_int_equal(read_all(&other, 1, &options, text, &error), MOUSSE_INVALID_ARGUMENT);
-  assert_non_null(strstr(error.text, "no variable 'anna'"));
-  scratch_write(state, "R.rdb", chunk, size); /* cut off */
-  assert_int_equal(read_all(&path, 1, &options, text, &error), MOUSSE_BAD_FORMAT);
-  for (size_t cut = 0; cut < sizeof index - 4; cut += 3) {
-    mo_rdata rdata = {0};
-    assert_int_equal(rdata_parse_index(&rdata, "x", (const char *)index, cut, &error),
-                     MOUSSE_BAD_FORMAT);
-  }
-}
-
 static void test_unwrap(void **state)
 {
   (void)state;
   static const char text[] = "\n  TITLE \r\n\n\n\none\ntwo  \n three\n   \nfour";
   for (size_t part = 1; part < sizeof text; part++) {
     mo_unwrap unwrap = {0};
-    text_buffer out = {0};
+    mo_buffer out = {0};
     for (size_t at = 0; at < strlen(text); at += part) {
       const size_t left = strlen(text) - at;
       assert_true(unwrap_add(&unwrap, text + at, left < part ? left : part, &out));
     }
-    assert_true(unwrap_finish(&unwrap, &out) && text_buffer_add(&out, "", 1));
+    assert_true(unwrap_finish(&unwrap, &out) && mo_buffer_add(&out, "", 1));
     assert_string_equal(out.data, "TITLE\n\none two three\n\nfour\n");
     unwrap_close(&unwrap);
-    text_buffer_close(&out);
+    mo_buffer_close(&out);
   }
 }
 
@@ -266,8 +209,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       scratch_test(test_text_documents), scratch_test(test_long_lines),
       scratch_test(test_json_lines),     scratch_test(test_gzip),
-      scratch_test(test_directories),    cmocka_unit_test(test_r_strings),
-      scratch_test(test_r_database),     cmocka_unit_test(test_unwrap),
+      scratch_test(test_directories),    cmocka_unit_test(test_unwrap),
       scratch_test(test_build),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

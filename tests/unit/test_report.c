@@ -103,11 +103,11 @@ static void two_figures_need_two_ids(void **state)
 static void text_is_for_any_terminal(void **state)
 {
   (void)state;
-  text_buffer text = {0};
+  mo_buffer text = {0};
   mo_error error = {{0}};
   json_t *results = make_results();
   assert_int_equal(report_text(results, 60, &text, &error), MOUSSE_OK);
-  assert_true(text_buffer_add(&text, "", 1));
+  assert_true(mo_buffer_add(&text, "", 1));
   static const char *const pieces[] = {"the paper:  It wins.",
                                        "these runs: It does.",
                                        "1.2346",
@@ -127,7 +127,7 @@ static void text_is_for_any_terminal(void **state)
     for (const char *c = line; *c != '\0'; c++) width += ((unsigned char)*c & 0xC0) != 0x80;
     assert_true(width <= 60);
   }
-  text_buffer_close(&text);
+  mo_buffer_close(&text);
   json_decref(results);
 }
 

@@ -133,7 +133,7 @@ static void test_sets(void **state)
 {
   const uint32_t ids[] = {1, 2, 3};
   mo_error error = {{0}};
-  mo_shard_set set;
+  shard_set set;
   char pattern[256];
   write_shard(state, "x_train_000001.bin", ids, 2, 10);
   write_shard(state, "x_train_000000.bin", ids, 3, 10);

@@ -29,8 +29,8 @@ static void check_round_trip(const mo_tokenizer *tokenizer, const char *text, si
 {
   mo_encoder *encoder = NULL;
   mo_error error = {{0}};
-  id_list ids = {0};
-  text_buffer back = {0};
+  mo_id_list ids = {0};
+  mo_buffer back = {0};
   assert_int_equal(encoder_open(&encoder, tokenizer, &error), MOUSSE_OK);
   for (int pass = 0; pass < 2; pass++) { /* the second from the cache of words */
     ids.count = back.size = 0;
@@ -40,8 +40,8 @@ static void check_round_trip(const mo_tokenizer *tokenizer, const char *text, si
     assert_memory_equal(back.data, text, length);
   }
   encoder_close(encoder);
-  id_list_close(&ids);
-  text_buffer_close(&back);
+  mo_id_list_close(&ids);
+  mo_buffer_close(&back);
 }
 
 static void test_any_bytes_come_back(void **state)
@@ -88,7 +88,7 @@ static void test_merges_follow_ranks(void **state)
   mo_tokenizer t = {0};
   mo_encoder *encoder = NULL;
   mo_error error = {{0}};
-  id_list ids = {0};
+  mo_id_list ids = {0};
   for (unsigned k = 0; k < 256; k++) {
     const char byte = (char)alphabet_byte_at(k);
     assert_int_equal(tokenizer_add_token(&t, &byte, 1, false, &error), MOUSSE_OK);
@@ -109,7 +109,7 @@ static void test_merges_follow_ranks(void **state)
   assert_int_equal(ids.count, 5);
   for (size_t i = 0; i < 4; i++) assert_int_equal(ids.ids[i], expected[i]);
   assert_int_equal(ids.ids[4], t.byte_ids['a']);
-  id_list_close(&ids);
+  mo_id_list_close(&ids);
   encoder_close(encoder);
   tokenizer_close(&t);
 }
@@ -330,7 +330,7 @@ static void test_batches_and_cuts(void **state)
   (void)state;
   mo_tokenizer tokenizer;
   mo_error error = {{0}};
-  id_list lists[2] = {{0}, {0}};
+  mo_id_list lists[2] = {{0}, {0}};
   train(&tokenizer, 300);
   for (int pass = 0; pass < 2; pass++) {
     batch_encoder *batch = NULL;
@@ -349,7 +349,7 @@ static void test_batches_and_cuts(void **state)
     assert_int_equal(batch_encoder_encode(batch, &error), MOUSSE_OK);
     for (size_t i = 0; i < batch_encoder_count(batch); i++) {
       const batch_unit *unit = batch_encoder_get(batch, i);
-      assert_true(id_list_reserve(&lists[pass], unit->ids.count));
+      assert_true(mo_id_list_reserve(&lists[pass], unit->ids.count));
       memcpy(lists[pass].ids + lists[pass].count, unit->ids.ids,
              unit->ids.count * sizeof(uint32_t));
       lists[pass].count += unit->ids.count;
@@ -358,8 +358,8 @@ static void test_batches_and_cuts(void **state)
   }
   assert_int_equal(lists[0].count, lists[1].count);
   assert_memory_equal(lists[0].ids, lists[1].ids, lists[0].count * sizeof(uint32_t));
-  id_list_close(&lists[0]);
-  id_list_close(&lists[1]);
+  mo_id_list_close(&lists[0]);
+  mo_id_list_close(&lists[1]);
   tokenizer_close(&tokenizer);
 }
 

@@ -260,16 +260,16 @@ static mousse_status build_new(const dataset_options *options, uint64_t input_by
   mo_staging place;
   mo_tokenizer made = {0};
   build b = {.options = options, .tokenizer = &made};
-  MO_TRY(staging_open(&place, options->out, error));
+  MO_TRY(mo_staging_open(&place, options->out, error));
   mousse_status status = get_tokenizer(options, &made, error);
   if (status == MOUSSE_OK)
     status = fill_directory(&b, place.partial, input_bytes, recipe, error);
   tokenizer_close(&made);
   if (status != MOUSSE_OK) {
-    staging_abandon(&place);
+    mo_staging_abandon(&place);
     return status;
   }
-  return staging_commit(&place, error);
+  return mo_staging_commit(&place, error);
 }
 
 mousse_status dataset_build(const dataset_options *options, mo_dataset *dataset, bool *existed,

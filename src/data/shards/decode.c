@@ -1,23 +1,10 @@
 /* decode.c - token shards back to text. */
 #include "data/shards/decode.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { BLOCK = 1 << 16 };
 
-/* The directory part of a path, "." when it has none. */
-static void directory_of(const char *path, char *directory, size_t capacity)
-{
-  const char *slash = strrchr(path, '/');
-  if (slash == NULL)
-    snprintf(directory, capacity, ".");
-  else
-    snprintf(directory, capacity, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-}
-
 mousse_status decode_ids(const mo_tokenizer *tokenizer, const uint32_t *ids, size_t count,
-                         text_buffer *text, mo_error *error)
+                         mo_buffer *text, mo_error *error)
 {
   for (size_t i = 0; i < count; i++) {
     size_t length = 0;
@@ -27,7 +14,7 @@ mousse_status decode_ids(const mo_tokenizer *tokenizer, const uint32_t *ids, siz
       return mo_fail(error, MOUSSE_OUT_OF_RANGE,
                      "token %u is not in the tokenizer's vocabulary of %u", ids[i],
                      tokenizer->tokens.count);
-    if (!text_buffer_add(text, bytes, length))
+    if (!mo_buffer_add(text, bytes, length))
       return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for decoded text");
   }
   return MOUSSE_OK;
@@ -35,7 +22,7 @@ mousse_status decode_ids(const mo_tokenizer *tokenizer, const uint32_t *ids, siz
 
 /* Hands on the ids of one document, or of a part of one. */
 static mousse_status hand_on(const mo_tokenizer *tokenizer, const uint32_t *ids, size_t count,
-                             bool starts, text_buffer *text, decode_text_fn part, void *user,
+                             bool starts, mo_buffer *text, decode_text_fn part, void *user,
                              mo_error *error)
 {
   text->size = 0;
@@ -44,7 +31,7 @@ static mousse_status hand_on(const mo_tokenizer *tokenizer, const uint32_t *ids,
 }
 
 static mousse_status decode_block(const mo_tokenizer *tokenizer, const uint32_t *ids,
-                                  size_t count, text_buffer *text, decode_text_fn part,
+                                  size_t count, mo_buffer *text, decode_text_fn part,
                                   void *user, mo_error *error)
 {
   for (size_t from = 0; from < count;) {
@@ -60,7 +47,7 @@ static mousse_status decode_block(const mo_tokenizer *tokenizer, const uint32_t 
 static mousse_status decode_opened(const mo_shard *shard, const mo_tokenizer *tokenizer,
                                    decode_text_fn part, void *user, mo_error *error)
 {
-  text_buffer text = {0};
+  mo_buffer text = {0};
   mousse_status status = MOUSSE_OK;
   uint32_t *ids = mo_allocate(NULL, BLOCK * sizeof *ids);
   if (ids == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to decode");
@@ -71,7 +58,7 @@ static mousse_status decode_opened(const mo_shard *shard, const mo_tokenizer *to
       status = decode_block(tokenizer, ids, count, &text, part, user, error);
   }
   mo_release(NULL, ids, BLOCK * sizeof *ids);
-  text_buffer_close(&text);
+  mo_buffer_close(&text);
   return status;
 }
 
@@ -81,7 +68,7 @@ mousse_status decode_shard(const char *path, const char *tokenizer_path, decode_
   char directory[4096];
   mo_tokenizer tokenizer;
   mo_shard shard;
-  directory_of(path, directory, sizeof directory);
+  MO_TRY(mo_path_parent(directory, sizeof directory, path, error));
   MO_TRY(tokenizer_open(&tokenizer, tokenizer_path[0] != '\0' ? tokenizer_path : directory,
                         error));
   mousse_status status = shard_open(&shard, path, tokenizer.tokens.count, error);

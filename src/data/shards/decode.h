@@ -15,6 +15,6 @@ mousse_status decode_shard(const char *path, const char *tokenizer, decode_text_
 
 /* The text of some ids; end-of-text tokens are left out. */
 mousse_status decode_ids(const mo_tokenizer *tokenizer, const uint32_t *ids, size_t count,
-                         text_buffer *text, mo_error *error);
+                         mo_buffer *text, mo_error *error);
 
 #endif

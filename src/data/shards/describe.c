@@ -4,7 +4,7 @@
 enum { BLOCK = 1 << 16 };
 
 static void note(const uint32_t *ids, size_t count, uint32_t end_of_text, bool *seen,
-                 uint32_t limit, mo_description *d)
+                 uint32_t limit, shard_description *d)
 {
   for (size_t i = 0; i < count; i++) {
     d->documents += ids[i] == end_of_text;
@@ -15,7 +15,7 @@ static void note(const uint32_t *ids, size_t count, uint32_t end_of_text, bool *
 }
 
 static mousse_status describe_shard(const mo_shard *shard, uint32_t *ids, uint32_t end_of_text,
-                                    bool *seen, uint32_t limit, mo_description *d,
+                                    bool *seen, uint32_t limit, shard_description *d,
                                     mo_error *error)
 {
   for (size_t at = 0; at < shard->count; at += BLOCK) {
@@ -27,11 +27,11 @@ static mousse_status describe_shard(const mo_shard *shard, uint32_t *ids, uint32
   return MOUSSE_OK;
 }
 
-mousse_status describe_set(const mo_shard_set *set, uint32_t end_of_text, bool *seen,
-                           uint32_t ids, mo_description *description, mo_error *error)
+mousse_status shard_set_describe(const shard_set *set, uint32_t end_of_text, bool *seen,
+                                 uint32_t ids, shard_description *description, mo_error *error)
 {
   mousse_status status = MOUSSE_OK;
-  *description = (struct mo_description){0};
+  *description = (struct shard_description){0};
   uint32_t *block = mo_allocate(NULL, BLOCK * sizeof *block);
   if (block == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to read shards");
   for (size_t i = 0; i < set->count && status == MOUSSE_OK; i++)

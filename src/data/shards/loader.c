@@ -10,7 +10,7 @@ static uint64_t windows_of(const mo_shard *shard, size_t length)
   return (shard->count - 1) / length;
 }
 
-mousse_status loader_open(mo_loader *loader, const mo_shard_set *set, size_t length,
+mousse_status loader_open(mo_loader *loader, const shard_set *set, size_t length,
                           uint64_t batch, loader_order order, uint64_t seed, mo_error *error)
 {
   *loader = (struct mo_loader){
@@ -69,11 +69,6 @@ uint64_t loader_window(const mo_loader *loader, uint64_t step, uint64_t sequence
   const uint64_t epoch = number / loader->windows, place = number % loader->windows;
   if (loader->order == LOADER_SEQUENTIAL) return place;
   return loader_permute(loader->seed, epoch, place, loader->windows);
-}
-
-uint64_t loader_first(uint64_t micro, uint64_t rank, uint64_t ranks, uint64_t micro_batch)
-{
-  return (micro * ranks + rank) * micro_batch;
 }
 
 /* The last shard whose first window is not after this one. */

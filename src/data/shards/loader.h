@@ -12,13 +12,9 @@
  *     shuffled:    window P(seed, e, p), P(seed, e, .) being a permutation of 0 .. M - 1
  *
  * so it depends on (seed, s, i) alone: not on ranks, micro-batches or what was read before.
- *
- * Ranks. Micro-batch m of rank r of R, B sequences each, takes the sequences
- *
- *     i = (m R + r) B + b,   b = 0 .. B - 1
- *
- * which in sequential order is a block of B T + 1 contiguous tokens (while it stays in one
- * shard), strided by rank, as in the published training code. The whole position is s.
+ * Micro-batch m of B sequences takes i = m B .. m B + B - 1, in sequential order a block of
+ * B T + 1 contiguous tokens while it stays in one shard. Which rank computes which micro-batch
+ * is decided elsewhere (train/gradient.h). The whole position of a run is s.
  */
 #ifndef MOUSSE_DATA_SHARDS_LOADER_H
 #define MOUSSE_DATA_SHARDS_LOADER_H
@@ -28,25 +24,22 @@
 typedef enum loader_order { LOADER_SEQUENTIAL, LOADER_SHUFFLED } loader_order;
 
 typedef struct mo_loader {
-  const mo_shard_set *set; /* borrowed */
-  uint64_t *first;         /* owned: first[k] is the first window of shard k; set->count + 1 */
-  size_t length;           /* T */
-  uint64_t windows;        /* M */
-  uint64_t batch;          /* G */
+  const shard_set *set; /* borrowed */
+  uint64_t *first;      /* owned: first[k] is the first window of shard k; set->count + 1 */
+  size_t length;        /* T */
+  uint64_t windows;     /* M */
+  uint64_t batch;       /* G */
   uint64_t seed;
   loader_order order;
 } mo_loader;
 
 /* Fails when the set has no window of this length. */
-mousse_status loader_open(mo_loader *loader, const mo_shard_set *set, size_t length,
+mousse_status loader_open(mo_loader *loader, const shard_set *set, size_t length,
                           uint64_t batch, loader_order order, uint64_t seed, mo_error *error);
 void loader_close(mo_loader *loader); /* accepts a zeroed or closed loader */
 
 /* Which window sequence i of step s is. */
 uint64_t loader_window(const mo_loader *loader, uint64_t step, uint64_t sequence);
-
-/* The first sequence of micro-batch m on rank r of R. */
-uint64_t loader_first(uint64_t micro, uint64_t rank, uint64_t ranks, uint64_t micro_batch);
 
 /* Reads one window; inputs and targets hold T ids each. */
 mousse_status loader_read(const mo_loader *loader, uint64_t window, uint32_t *inputs,

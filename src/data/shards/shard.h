@@ -1,8 +1,8 @@
 /* shard.h - one file of tokens, as llm.c, modded-nanogpt and FineWeb write them.
  *
  *     256 little-endian int32: [0] magic, [1] version, [2] token count, the rest 0
- *     tokens, little-endian:   magic 20240520 version 1: uint16; magic 20240801 version 7:
- * uint32
+ *     tokens, little-endian:   magic 20240520, version 1: uint16
+ *                              magic 20240801, version 7: uint32
  *
  * The file is exactly 1024 + count * width bytes long. The count is an int32, so a shard holds
  * fewer than 2^31 tokens and may well be larger than 2 GiB.

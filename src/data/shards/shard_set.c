@@ -52,12 +52,12 @@ static mousse_status find_files(const char *path, const char *split, glob_t *fou
   return list(path, found, error);
 }
 
-mousse_status shard_set_open(mo_shard_set *set, const char *path, const char *split,
+mousse_status shard_set_open(shard_set *set, const char *path, const char *split,
                              uint32_t vocabulary, mo_error *error)
 {
   glob_t found = {0};
   mousse_status status = MOUSSE_OK;
-  *set = (mo_shard_set){0};
+  *set = (shard_set){0};
   MO_TRY(find_files(path, split, &found, error));
   set->shards = mo_allocate(NULL, found.gl_pathc * sizeof *set->shards);
   if (set->shards == NULL) {
@@ -74,11 +74,11 @@ mousse_status shard_set_open(mo_shard_set *set, const char *path, const char *sp
   return status;
 }
 
-void shard_set_close(mo_shard_set *set)
+void shard_set_close(shard_set *set)
 {
   for (size_t i = 0; i < set->count; i++) shard_close(&set->shards[i]);
   mo_release(NULL, set->shards, set->count * sizeof *set->shards);
-  *set = (mo_shard_set){0};
+  *set = (shard_set){0};
 }
 
 bool shard_set_exists(const char *path, const char *split)

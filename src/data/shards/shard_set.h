@@ -9,16 +9,16 @@
 
 #include "data/shards/shard.h"
 
-typedef struct mo_shard_set {
+typedef struct shard_set {
   mo_shard *shards; /* owned */
   size_t count;
   uint64_t tokens; /* of all shards */
-} mo_shard_set;
+} shard_set;
 
 /* split is used only when path is a directory. */
-mousse_status shard_set_open(mo_shard_set *set, const char *path, const char *split,
+mousse_status shard_set_open(shard_set *set, const char *path, const char *split,
                              uint32_t vocabulary, mo_error *error);
-void shard_set_close(mo_shard_set *set); /* accepts a zeroed or closed set */
+void shard_set_close(shard_set *set); /* accepts a zeroed or closed set */
 
 /* Is there any shard of this split? For sets where it may be missing. */
 bool shard_set_exists(const char *path, const char *split);

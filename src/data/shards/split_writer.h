@@ -1,5 +1,4 @@
-/* split_writer.h - the shards of one split, NAME_SPLIT_000000.bin and so on, and their counts.
- */
+/* split_writer.h - the shards of one split, NAME_SPLIT_000000.bin and on, and their counts. */
 #ifndef MOUSSE_DATA_SHARDS_SPLIT_WRITER_H
 #define MOUSSE_DATA_SHARDS_SPLIT_WRITER_H
 

@@ -11,23 +11,12 @@ struct mo_corpus {
   uint32_t next_file;
   mo_source *source; /* NULL between files */
   uint64_t consumed; /* of the files that are done */
-  text_buffer text;  /* of the document, not yet handed out from start on */
+  mo_buffer text;    /* of the document, not yet handed out from start on */
   size_t start;
   size_t searched;      /* no place to cut before this offset from start */
   bool document_ended;  /* all of the document is in text */
   bool starts_document; /* the next piece is its first */
 };
-
-static mousse_status add_input(mo_corpus *c, const char *input, mo_error *error)
-{
-  /* FILE.rdx:NAME is not a path; source.c looks for the file. */
-  uint32_t number = 0;
-  bool added = false;
-  if (strstr(input, ".rdx:") == NULL) return file_list_add(&c->files, input, error);
-  if (text_table_add(&c->files.paths, input, strlen(input) + 1, &number, &added))
-    return MOUSSE_OK;
-  return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to list inputs");
-}
 
 mousse_status corpus_open(mo_corpus **opened, const char *const *inputs, size_t count,
                           const corpus_options *options, mo_error *error)
@@ -39,7 +28,7 @@ mousse_status corpus_open(mo_corpus **opened, const char *const *inputs, size_t 
   if (c->options.piece_bytes == 0) c->options.piece_bytes = DEFAULT_PIECE;
   mousse_status status = MOUSSE_OK;
   for (size_t i = 0; i < count && status == MOUSSE_OK; i++)
-    status = add_input(c, inputs[i], error);
+    status = file_list_add(&c->files, inputs[i], error);
   if (status == MOUSSE_OK && c->files.paths.count == 0)
     status = mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: there is no file in it",
                      count > 0 ? inputs[0] : "(no input)");
@@ -56,7 +45,7 @@ void corpus_close(mo_corpus *c)
   if (c == NULL) return;
   source_close(c->source);
   file_list_close(&c->files);
-  text_buffer_close(&c->text);
+  mo_buffer_close(&c->text);
   mo_release(NULL, c, sizeof *c);
 }
 

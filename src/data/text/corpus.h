@@ -1,9 +1,8 @@
 /* corpus.h - text inputs as documents, in pieces of bounded size.
  *
  * Inputs: text files; directories of them; JSON lines (.jsonl, .ndjson) with the text in one
- * field; R data (.rdx: every variable a document, or FILE.rdx:NAME for one); all but the last
- * may be compressed with gzip or zstd. In a text file, a line that is the separator ends a
- * document; without one the file is one document. Empty documents are dropped.
+ * field; each may be compressed with gzip or zstd. In a text file, a line that is the separator
+ * ends a document; without one the file is one document. Empty documents are dropped.
  *
  * A document comes in one or more pieces, cut where `cut` says that text may be cut.
  */
@@ -58,12 +57,12 @@ void source_close(mo_source *source); /* accepts NULL */
 
 /* Appends the next bytes; *document_ended: the document is complete with them; *file_ended:
  * there is nothing more (and nothing was appended). */
-mousse_status source_more(mo_source *source, text_buffer *text, bool *document_ended,
+mousse_status source_more(mo_source *source, mo_buffer *text, bool *document_ended,
                           bool *file_ended, mo_error *error);
 uint64_t source_consumed(const mo_source *source);
 
 /* The text of one JSON line. */
 mousse_status source_parse_line(const char *path, uint64_t line, const char *data, size_t size,
-                                const char *field, text_buffer *text, mo_error *error);
+                                const char *field, mo_buffer *text, mo_error *error);
 
 #endif

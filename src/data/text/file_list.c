@@ -16,7 +16,7 @@ static mousse_status add_path(file_list *list, const char *path, uint64_t bytes,
 {
   uint32_t number = 0;
   bool added = false;
-  if (!text_table_add(&list->paths, path, strlen(path) + 1, &number, &added))
+  if (!mo_text_table_add(&list->paths, path, strlen(path) + 1, &number, &added))
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to list files");
   if (added) list->bytes += bytes;
   return MOUSSE_OK;
@@ -24,7 +24,7 @@ static mousse_status add_path(file_list *list, const char *path, uint64_t bytes,
 
 /* The names in a directory, with their NULs, sorted: order[i] points into names. */
 typedef struct listing {
-  text_table names;
+  mo_text_table names;
   const char **order;
 } listing;
 
@@ -36,7 +36,7 @@ static int by_name(const void *a, const void *b)
 static void listing_close(listing *l)
 {
   mo_release(NULL, l->order, l->names.count * sizeof *l->order);
-  text_table_close(&l->names);
+  mo_text_table_close(&l->names);
 }
 
 static mousse_status listing_open(listing *l, const char *path, mo_error *error)
@@ -50,18 +50,18 @@ static mousse_status listing_open(listing *l, const char *path, mo_error *error)
     uint32_t number = 0;
     bool added = false;
     if (e->d_name[0] != '.')
-      memory = text_table_add(&l->names, e->d_name, strlen(e->d_name) + 1, &number, &added);
+      memory = mo_text_table_add(&l->names, e->d_name, strlen(e->d_name) + 1, &number, &added);
   }
   closedir(directory);
   const size_t count = l->names.count;
   if (memory) l->order = mo_allocate(NULL, count * sizeof *l->order);
   if (l->order == NULL) {
-    text_table_close(&l->names);
+    mo_text_table_close(&l->names);
     return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to list it", path);
   }
   for (uint32_t i = 0; i < count; i++) {
     size_t length = 0;
-    l->order[i] = text_table_get(&l->names, i, &length);
+    l->order[i] = mo_text_table_get(&l->names, i, &length);
   }
   qsort(l->order, count, sizeof *l->order, by_name);
   return MOUSSE_OK;
@@ -99,11 +99,11 @@ mousse_status file_list_add(file_list *list, const char *path, mo_error *error)
 const char *file_list_get(const file_list *list, uint32_t number)
 {
   size_t length = 0;
-  return text_table_get(&list->paths, number, &length);
+  return mo_text_table_get(&list->paths, number, &length);
 }
 
 void file_list_close(file_list *list)
 {
-  text_table_close(&list->paths);
+  mo_text_table_close(&list->paths);
   *list = (file_list){0};
 }

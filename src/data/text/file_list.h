@@ -7,8 +7,8 @@
 #include "base/table.h"
 
 typedef struct file_list {
-  text_table paths; /* each with its NUL */
-  uint64_t bytes;   /* sum of the sizes of the files */
+  mo_text_table paths; /* each with its NUL */
+  uint64_t bytes;      /* sum of the sizes of the files */
 } file_list;
 
 mousse_status file_list_add(file_list *list, const char *path, mo_error *error);

@@ -1,7 +1,6 @@
 /* source.c - one input file as a sequence of parts of documents. */
 #include "data/text/corpus.h"
 
-#include "data/text/rdata.h"
 #include "data/text/text_stream.h"
 
 #include <jansson.h>
@@ -10,16 +9,14 @@
 
 enum { BLOCK_BYTES = 1 << 16, LONGEST_LINE = 1 << 30 };
 
-typedef enum kind { TEXT_FILE, JSON_LINES, R_DATA } kind;
+typedef enum kind { TEXT_FILE, JSON_LINES } kind;
 
 struct mo_source {
   kind kind;
   const char *field, *separator; /* borrowed */
   text_stream *stream;
-  mo_rdata rdata;
-  uint32_t variable, variable_end; /* of R data: the next one, and where to stop */
-  uint64_t line;                   /* of JSON lines, from 1 */
-  text_buffer pending;             /* read from the stream but not yet handed on */
+  uint64_t line;     /* of JSON lines, from 1 */
+  mo_buffer pending; /* read from the stream but not yet handed on */
   size_t pending_start;
   bool stream_ended;
   bool inside_line; /* the pending text goes on in the middle of a line */
@@ -37,30 +34,10 @@ static kind kind_of(const char *path)
 {
   static const char *const packed[] = {".gz", ".zst", ".zstd"};
   size_t length = strlen(path);
-  if (ends_with(path, length, ".rdx") || strstr(path, ".rdx:") != NULL) return R_DATA;
   for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
     if (ends_with(path, length, packed[i])) length -= strlen(packed[i]);
   const bool lines = ends_with(path, length, ".jsonl") || ends_with(path, length, ".ndjson");
   return lines ? JSON_LINES : TEXT_FILE;
-}
-
-/* FILE.rdx or FILE.rdx:NAME. */
-static mousse_status open_rdata(mo_source *s, mo_error *error)
-{
-  char file[sizeof s->path];
-  snprintf(file, sizeof file, "%s", s->path);
-  char *name = strstr(file, ".rdx:");
-  if (name != NULL) {
-    name += strlen(".rdx");
-    *name++ = '\0';
-  }
-  MO_TRY(rdata_open(&s->rdata, file, error));
-  s->variable_end = s->rdata.names.count;
-  if (name == NULL) return MOUSSE_OK;
-  if (!text_table_find(&s->rdata.names, name, strlen(name) + 1, &s->variable))
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: has no variable '%s'", file, name);
-  s->variable_end = s->variable + 1;
-  return MOUSSE_OK;
 }
 
 mousse_status source_open(mo_source **opened, const char *path, const corpus_options *options,
@@ -72,8 +49,7 @@ mousse_status source_open(mo_source **opened, const char *path, const corpus_opt
   s->kind = kind_of(path);
   s->field = options->field != NULL ? options->field : "text";
   s->separator = options->separator != NULL ? options->separator : "";
-  const mousse_status status =
-      s->kind == R_DATA ? open_rdata(s, error) : text_stream_open(&s->stream, path, error);
+  const mousse_status status = text_stream_open(&s->stream, path, error);
   if (status != MOUSSE_OK) {
     source_close(s);
     return status;
@@ -86,8 +62,7 @@ void source_close(mo_source *s)
 {
   if (s == NULL) return;
   text_stream_close(s->stream);
-  rdata_close(&s->rdata);
-  text_buffer_close(&s->pending);
+  mo_buffer_close(&s->pending);
   mo_release(NULL, s, sizeof *s);
 }
 
@@ -99,7 +74,7 @@ uint64_t source_consumed(const mo_source *s)
 /* Reads one more block into pending, dropping what was handed on. */
 static mousse_status read_block(mo_source *s, mo_error *error)
 {
-  text_buffer *p = &s->pending;
+  mo_buffer *p = &s->pending;
   size_t got = 0;
   if (s->pending_start > 0)
     memmove(p->data, p->data + s->pending_start, p->size - s->pending_start);
@@ -123,9 +98,9 @@ static bool is_separator(const mo_source *s, const char *line, size_t length)
 
 /* Hands on lines up to a separator. A line without its end is handed on once it is too long to
  * be the separator, or at the end of the file. */
-static bool hand_on_lines(mo_source *s, text_buffer *text, bool *document_ended)
+static bool hand_on_lines(mo_source *s, mo_buffer *text, bool *document_ended)
 {
-  const text_buffer *p = &s->pending;
+  const mo_buffer *p = &s->pending;
   const size_t from = s->pending_start;
   size_t at = from;
   while (at < p->size && !*document_ended) {
@@ -142,12 +117,12 @@ static bool hand_on_lines(mo_source *s, text_buffer *text, bool *document_ended)
     s->inside_line = end == NULL;
     at = next;
   }
-  if (!text_buffer_add(text, p->data + from, at - from)) return false;
+  if (!mo_buffer_add(text, p->data + from, at - from)) return false;
   if (!*document_ended) s->pending_start = at;
   return true;
 }
 
-static mousse_status more_text(mo_source *s, text_buffer *text, bool *document_ended,
+static mousse_status more_text(mo_source *s, mo_buffer *text, bool *document_ended,
                                bool *file_ended, mo_error *error)
 {
   if (s->pending_start == s->pending.size || !s->stream_ended) {
@@ -164,7 +139,7 @@ static mousse_status more_text(mo_source *s, text_buffer *text, bool *document_e
 }
 
 mousse_status source_parse_line(const char *path, uint64_t line, const char *data, size_t size,
-                                const char *field, text_buffer *text, mo_error *error)
+                                const char *field, mo_buffer *text, mo_error *error)
 {
   json_error_t problem;
   json_t *object = json_loadb(data, size, JSON_ALLOW_NUL, &problem);
@@ -176,7 +151,7 @@ mousse_status source_parse_line(const char *path, uint64_t line, const char *dat
   if (!json_is_string(value))
     status = mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %llu has no text in field '%s'", path,
                      (unsigned long long)line, field);
-  else if (!text_buffer_add(text, json_string_value(value), json_string_length(value)))
+  else if (!mo_buffer_add(text, json_string_value(value), json_string_length(value)))
     status = mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for line %llu", path,
                      (unsigned long long)line);
   json_decref(object);
@@ -200,7 +175,7 @@ static mousse_status whole_line(mo_source *s, size_t *length, mo_error *error)
   }
 }
 
-static mousse_status more_json(mo_source *s, text_buffer *text, bool *document_ended,
+static mousse_status more_json(mo_source *s, mo_buffer *text, bool *document_ended,
                                bool *file_ended, mo_error *error)
 {
   size_t length = 0;
@@ -218,19 +193,10 @@ static mousse_status more_json(mo_source *s, text_buffer *text, bool *document_e
   return source_parse_line(s->path, s->line, line, length, s->field, text, error);
 }
 
-mousse_status source_more(mo_source *s, text_buffer *text, bool *document_ended,
-                          bool *file_ended, mo_error *error)
+mousse_status source_more(mo_source *s, mo_buffer *text, bool *document_ended, bool *file_ended,
+                          mo_error *error)
 {
   *document_ended = *file_ended = false;
-  switch (s->kind) {
-  case TEXT_FILE:
-    return more_text(s, text, document_ended, file_ended, error);
-  case JSON_LINES:
-    return more_json(s, text, document_ended, file_ended, error);
-  case R_DATA:
-    break;
-  }
-  *document_ended = true;
-  *file_ended = s->variable == s->variable_end;
-  return *file_ended ? MOUSSE_OK : rdata_text(&s->rdata, s->variable++, text, error);
+  return s->kind == TEXT_FILE ? more_text(s, text, document_ended, file_ended, error)
+                              : more_json(s, text, document_ended, file_ended, error);
 }

@@ -1,5 +1,5 @@
-/* text_stream.h - the bytes of a file, decompressed when it starts like gzip or zstd; the only file
- * that uses zlib's inflate and zstd for input text. */
+/* text_stream.h - the bytes of a file, decompressed when it starts like gzip or zstd; the only
+ * file that uses zlib's inflate and zstd. */
 #ifndef MOUSSE_DATA_TEXT_TEXT_STREAM_H
 #define MOUSSE_DATA_TEXT_TEXT_STREAM_H
 

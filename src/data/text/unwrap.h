@@ -7,15 +7,15 @@
 
 /* Zeroed: at the start of a document. */
 typedef struct mo_unwrap {
-  text_buffer line; /* the line being read */
-  bool wrote;       /* there is text before */
-  bool blank;       /* and an empty line after it */
+  mo_buffer line; /* the line being read */
+  bool wrote;     /* there is text before */
+  bool blank;     /* and an empty line after it */
 } mo_unwrap;
 
 /* Appends what text becomes to out; false when there is no memory. */
-bool unwrap_add(mo_unwrap *state, const char *text, size_t length, text_buffer *out);
+bool unwrap_add(mo_unwrap *state, const char *text, size_t length, mo_buffer *out);
 /* The end of the document: its last line, and a line end; ready for the next document. */
-bool unwrap_finish(mo_unwrap *state, text_buffer *out);
+bool unwrap_finish(mo_unwrap *state, mo_buffer *out);
 void unwrap_close(mo_unwrap *state);
 
 #endif

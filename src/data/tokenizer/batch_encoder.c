@@ -8,7 +8,7 @@ enum { MOST_UNITS = 1024, MOST_BYTES = 8 << 20 };
 struct batch_encoder {
   int threads;
   mo_encoder **encoders; /* one per thread */
-  text_buffer text;
+  mo_buffer text;
   batch_unit *units; /* MOST_UNITS; their id lists are kept for the next batch */
   size_t count;
 };
@@ -39,10 +39,11 @@ void batch_encoder_close(batch_encoder *b)
 {
   if (b == NULL) return;
   for (int i = 0; i < b->threads && b->encoders != NULL; i++) encoder_close(b->encoders[i]);
-  for (size_t i = 0; i < MOST_UNITS && b->units != NULL; i++) id_list_close(&b->units[i].ids);
+  for (size_t i = 0; i < MOST_UNITS && b->units != NULL; i++)
+    mo_id_list_close(&b->units[i].ids);
   mo_release(NULL, b->encoders, (size_t)b->threads * sizeof *b->encoders);
   mo_release(NULL, b->units, MOST_UNITS * sizeof *b->units);
-  text_buffer_close(&b->text);
+  mo_buffer_close(&b->text);
   mo_release(NULL, b, sizeof *b);
 }
 
@@ -53,7 +54,7 @@ mousse_status batch_encoder_add(batch_encoder *b, const char *text, size_t lengt
   unit->start = b->text.size;
   unit->length = length;
   unit->starts_document = starts_document;
-  if (!text_buffer_add(&b->text, text, length))
+  if (!mo_buffer_add(&b->text, text, length))
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for %zu bytes of text", length);
   b->count++;
   *full = b->count == MOST_UNITS || b->text.size >= MOST_BYTES;

@@ -11,7 +11,7 @@
 typedef struct batch_unit {
   size_t start, length; /* of its text */
   bool starts_document;
-  id_list ids;
+  mo_id_list ids;
   mousse_status status;
   mo_error error;
 } batch_unit;

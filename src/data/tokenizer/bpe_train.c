@@ -6,6 +6,7 @@
  */
 #include "data/tokenizer/bpe_train.h"
 
+#include "base/heap.h"
 #include "data/tokenizer/alphabet.h"
 
 #include <stdio.h>
@@ -24,26 +25,20 @@ typedef struct pair {
   bool touched; /* its count grew in the merge going on */
 } pair;
 
-typedef struct candidate {
-  uint64_t count;
-  uint32_t left, right, pair;
-} candidate;
-
 struct bpe_trainer {
   split_rule *rule;
   split_scratch *scratch;
-  text_table texts; /* the distinct words */
-  uint64_t *counts; /* how often each was seen */
+  mo_text_table texts; /* the distinct words */
+  uint64_t *counts;    /* how often each was seen */
   size_t count_capacity;
   word *words;
   uint32_t *symbols; /* of all words, one after the other */
   size_t symbol_capacity;
   pair *pairs;
   size_t pair_capacity;
-  pair_table index; /* rank = place in pairs */
-  candidate *heap;
-  size_t heap_count, heap_capacity;
-  uint32_t *touched; /* pairs to put on the heap after the merge going on */
+  mo_pair_table index; /* rank = place in pairs */
+  mo_heap heap;        /* of (2^64 - 1 - count, left << 32 | right) */
+  uint32_t *touched;   /* pairs to put on the heap after the merge going on */
   size_t touched_count, touched_capacity;
 };
 
@@ -67,13 +62,13 @@ void bpe_trainer_close(bpe_trainer *t)
   for (size_t i = 0; i < t->index.count; i++)
     mo_release(NULL, t->pairs[i].words, t->pairs[i].word_capacity * sizeof *t->pairs[i].words);
   mo_release(NULL, t->pairs, t->pair_capacity * sizeof *t->pairs);
-  pair_table_close(&t->index);
-  mo_release(NULL, t->heap, t->heap_capacity * sizeof *t->heap);
+  mo_pair_table_close(&t->index);
+  mo_heap_close(&t->heap);
   mo_release(NULL, t->touched, t->touched_capacity * sizeof *t->touched);
   mo_release(NULL, t->words, t->texts.count * sizeof *t->words);
   mo_release(NULL, t->symbols, t->symbol_capacity * sizeof *t->symbols);
   mo_release(NULL, t->counts, t->count_capacity * sizeof *t->counts);
-  text_table_close(&t->texts);
+  mo_text_table_close(&t->texts);
   split_scratch_close(t->scratch);
   split_rule_close(t->rule);
   mo_release(NULL, t, sizeof *t);
@@ -84,7 +79,7 @@ static mousse_status count_word(void *user, const char *piece, size_t length)
   bpe_trainer *t = user;
   uint32_t number = 0;
   bool added = false;
-  if (!text_table_add(&t->texts, piece, length, &number, &added) ||
+  if (!mo_text_table_add(&t->texts, piece, length, &number, &added) ||
       !mo_grow(NULL, &t->counts, &t->count_capacity, (size_t)number + 1, sizeof *t->counts))
     return MOUSSE_NO_MEMORY;
   t->counts[number]++;
@@ -104,50 +99,22 @@ size_t bpe_trainer_cut(const bpe_trainer *t, const char *text, size_t length, si
   return split_cut(t->rule, text, length, least);
 }
 
-/* Which of two candidates is merged first. */
-static bool comes_before(const candidate *a, const candidate *b)
-{
-  if (a->count != b->count) return a->count > b->count;
-  if (a->left != b->left) return a->left < b->left;
-  return a->right < b->right;
-}
-
+/* The most frequent pair comes first, of equals the one with the smallest ids. */
 static bool push(bpe_trainer *t, uint32_t number)
 {
   const pair *p = &t->pairs[number];
-  const candidate entry = {p->count, p->left, p->right, number};
-  if (!mo_grow(NULL, &t->heap, &t->heap_capacity, t->heap_count + 1, sizeof *t->heap))
-    return false;
-  size_t at = t->heap_count++;
-  for (; at > 0 && comes_before(&entry, &t->heap[(at - 1) / 2]); at = (at - 1) / 2)
-    t->heap[at] = t->heap[(at - 1) / 2];
-  t->heap[at] = entry;
-  return true;
-}
-
-static candidate pop(bpe_trainer *t)
-{
-  const candidate top = t->heap[0], last = t->heap[--t->heap_count];
-  size_t at = 0;
-  for (size_t child = 1; child < t->heap_count; child = 2 * at + 1) {
-    if (child + 1 < t->heap_count && comes_before(&t->heap[child + 1], &t->heap[child]))
-      child++;
-    if (!comes_before(&t->heap[child], &last)) break;
-    t->heap[at] = t->heap[child];
-    at = child;
-  }
-  t->heap[at] = last;
-  return top;
+  const uint64_t ids = (uint64_t)p->left << 32 | p->right;
+  return mo_heap_push(&t->heap, (mo_heap_entry){UINT64_MAX - p->count, ids});
 }
 
 /* The record of a pair, made when it is new; NULL when there is no memory. */
 static pair *pair_of(bpe_trainer *t, uint32_t left, uint32_t right)
 {
-  const pair_slot *slot = pair_table_find(&t->index, left, right);
+  const mo_pair_slot *slot = mo_pair_table_find(&t->index, left, right);
   if (slot != NULL) return &t->pairs[slot->rank];
   const uint32_t number = t->index.count;
   if (!mo_grow(NULL, &t->pairs, &t->pair_capacity, (size_t)number + 1, sizeof *t->pairs) ||
-      !pair_table_add(&t->index, (pair_slot){left, right, number, 0}))
+      !mo_pair_table_add(&t->index, (mo_pair_slot){left, right, number, 0}))
     return NULL;
   t->pairs[number].left = left;
   t->pairs[number].right = right;
@@ -171,7 +138,7 @@ static bool fill_words(bpe_trainer *t, const mo_tokenizer *tokenizer)
     return false;
   for (uint32_t number = 0; number < t->texts.count; number++) {
     word *w = &t->words[number];
-    const char *text = text_table_get(&t->texts, number, &w->length);
+    const char *text = mo_text_table_get(&t->texts, number, &w->length);
     w->start = t->texts.starts[number];
     w->count = t->counts[number];
     for (size_t i = 0; i < w->length; i++)
@@ -257,12 +224,13 @@ static bool merge_everywhere(bpe_trainer *t, uint32_t number, uint32_t result)
 static bool best_pair(bpe_trainer *t, uint32_t *number, bool *memory)
 {
   *memory = true;
-  while (t->heap_count > 0) {
-    const candidate top = pop(t);
-    const uint64_t count = t->pairs[top.pair].count;
-    *number = top.pair;
-    if (count == top.count && count > 0) return true;
-    if (count < top.count && count > 0 && !push(t, top.pair)) {
+  while (t->heap.count > 0) {
+    const mo_heap_entry top = mo_heap_pop(&t->heap);
+    const uint32_t left = (uint32_t)(top.second >> 32), right = (uint32_t)top.second;
+    *number = mo_pair_table_find(&t->index, left, right)->rank;
+    const uint64_t then = UINT64_MAX - top.first, count = t->pairs[*number].count;
+    if (count == then && count > 0) return true;
+    if (count < then && count > 0 && !push(t, *number)) {
       *memory = false;
       return false;
     }
@@ -283,7 +251,7 @@ static mousse_status join_tokens(mo_tokenizer *tokenizer, uint32_t left, uint32_
   memcpy(joined, text, left_length);
   memcpy(joined + left_length, tokenizer_bytes(tokenizer, right, &right_length), right_length);
   mousse_status status = MOUSSE_OK;
-  if (!text_table_find(&tokenizer->tokens, joined, length, result)) {
+  if (!mo_text_table_find(&tokenizer->tokens, joined, length, result)) {
     *result = tokenizer->tokens.count;
     status = tokenizer_add_token(tokenizer, joined, length, false, error);
   }

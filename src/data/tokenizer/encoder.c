@@ -2,6 +2,8 @@
  * it looks, behind a cache of recent words, which most of any text consists of. */
 #include "data/tokenizer/tokenizer.h"
 
+#include "base/heap.h"
+
 #include <string.h>
 
 enum { CACHE_SLOTS = 1 << 15, CACHED_BYTES = 22, CACHED_IDS = 10 };
@@ -27,9 +29,8 @@ struct mo_encoder {
   cached_word *cache;
   node *nodes;
   size_t node_capacity;
-  uint64_t *heap; /* rank << 32 | place: the smallest is the next merge */
-  size_t heap_count, heap_capacity;
-  id_list *out; /* borrowed while encoding */
+  mo_heap heap;    /* of (rank, place): the smallest is the next merge */
+  mo_id_list *out; /* borrowed while encoding */
 };
 
 mousse_status encoder_open(mo_encoder **encoder, const mo_tokenizer *tokenizer, mo_error *error)
@@ -58,35 +59,8 @@ void encoder_close(mo_encoder *encoder)
   split_scratch_close(encoder->scratch);
   mo_release(NULL, encoder->cache, CACHE_SLOTS * sizeof *encoder->cache);
   mo_release(NULL, encoder->nodes, encoder->node_capacity * sizeof *encoder->nodes);
-  mo_release(NULL, encoder->heap, encoder->heap_capacity * sizeof *encoder->heap);
+  mo_heap_close(&encoder->heap);
   mo_release(NULL, encoder, sizeof *encoder);
-}
-
-static bool heap_push(mo_encoder *encoder, uint64_t entry)
-{
-  if (!mo_grow(NULL, &encoder->heap, &encoder->heap_capacity, encoder->heap_count + 1,
-               sizeof *encoder->heap))
-    return false;
-  uint64_t *heap = encoder->heap;
-  size_t at = encoder->heap_count++;
-  for (; at > 0 && heap[(at - 1) / 2] > entry; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
-  heap[at] = entry;
-  return true;
-}
-
-static uint64_t heap_pop(mo_encoder *encoder)
-{
-  uint64_t *heap = encoder->heap;
-  const uint64_t top = heap[0], last = heap[--encoder->heap_count];
-  size_t at = 0;
-  for (size_t child = 1; child < encoder->heap_count; child = 2 * at + 1) {
-    if (child + 1 < encoder->heap_count && heap[child + 1] < heap[child]) child++;
-    if (heap[child] >= last) break;
-    heap[at] = heap[child];
-    at = child;
-  }
-  heap[at] = last;
-  return top;
 }
 
 /* Looks up what node `at` and the one after it merge to, and queues it. */
@@ -95,18 +69,18 @@ static bool queue_pair(mo_encoder *encoder, uint32_t at, uint32_t end)
   node *n = &encoder->nodes[at];
   n->rank = NO_RANK;
   if (n->next == end) return true;
-  const pair_slot *pair =
-      pair_table_find(&encoder->tokenizer->pairs, n->id, encoder->nodes[n->next].id);
+  const mo_pair_slot *pair =
+      mo_pair_table_find(&encoder->tokenizer->pairs, n->id, encoder->nodes[n->next].id);
   if (pair == NULL) return true;
   n->rank = pair->rank;
-  return heap_push(encoder, (uint64_t)pair->rank << 32 | at);
+  return mo_heap_push(&encoder->heap, (mo_heap_entry){pair->rank, at});
 }
 
 /* Joins node `at` with the next one; its neighbours get new pairs. */
 static bool merge(mo_encoder *encoder, uint32_t at, uint32_t end)
 {
   node *n = &encoder->nodes[at], *gone = &encoder->nodes[n->next];
-  n->id = pair_table_find(&encoder->tokenizer->pairs, n->id, gone->id)->result;
+  n->id = mo_pair_table_find(&encoder->tokenizer->pairs, n->id, gone->id)->result;
   n->next = gone->next;
   gone->rank = NO_RANK;
   if (n->next != end) encoder->nodes[n->next].previous = at;
@@ -123,7 +97,7 @@ static bool start_nodes(mo_encoder *encoder, const char *piece, uint32_t length)
         .previous = i - 1,
         .next = i + 1,
     };
-  encoder->heap_count = 0;
+  encoder->heap.count = 0;
   for (uint32_t i = 0; i < length; i++)
     if (!queue_pair(encoder, i, length)) return false;
   return true;
@@ -132,20 +106,20 @@ static bool start_nodes(mo_encoder *encoder, const char *piece, uint32_t length)
 /* Appends the ids of one piece by merging; false when there is no memory. */
 static bool merge_piece(mo_encoder *encoder, const char *piece, size_t length)
 {
-  id_list *out = encoder->out;
+  mo_id_list *out = encoder->out;
   uint32_t whole = 0;
-  if (!id_list_reserve(out, length)) return false;
+  if (!mo_id_list_reserve(out, length)) return false;
   if (encoder->tokenizer->whole_words &&
-      text_table_find(&encoder->tokenizer->tokens, piece, length, &whole)) {
+      mo_text_table_find(&encoder->tokenizer->tokens, piece, length, &whole)) {
     out->ids[out->count++] = whole;
     return true;
   }
   const uint32_t end = (uint32_t)length;
   if (!start_nodes(encoder, piece, end)) return false;
-  while (encoder->heap_count > 0) {
-    const uint64_t entry = heap_pop(encoder);
-    const uint32_t at = (uint32_t)entry;
-    if (encoder->nodes[at].rank != entry >> 32) continue; /* a neighbour has merged since */
+  while (encoder->heap.count > 0) {
+    const mo_heap_entry entry = mo_heap_pop(&encoder->heap);
+    const uint32_t at = (uint32_t)entry.second;
+    if (encoder->nodes[at].rank != entry.first) continue; /* a neighbour has merged since */
     if (!merge(encoder, at, end)) return false;
   }
   for (uint32_t at = 0; at != end; at = encoder->nodes[at].next)
@@ -173,14 +147,14 @@ static size_t cache_slot(const char *piece, size_t length)
 static mousse_status add_piece(void *user, const char *piece, size_t length)
 {
   mo_encoder *encoder = user;
-  id_list *out = encoder->out;
+  mo_id_list *out = encoder->out;
   if (length > CACHED_BYTES) {
     if (length >= UINT32_MAX) return MOUSSE_OUT_OF_RANGE;
     return merge_piece(encoder, piece, length) ? MOUSSE_OK : MOUSSE_NO_MEMORY;
   }
   cached_word *word = &encoder->cache[cache_slot(piece, length)];
   if (word->length == length && memcmp(word->text, piece, length) == 0) {
-    if (!id_list_reserve(out, CACHED_IDS)) return MOUSSE_NO_MEMORY;
+    if (!mo_id_list_reserve(out, CACHED_IDS)) return MOUSSE_NO_MEMORY;
     memcpy(out->ids + out->count, word->ids, sizeof word->ids);
     out->count += word->count;
     return MOUSSE_OK;
@@ -195,16 +169,16 @@ static mousse_status add_piece(void *user, const char *piece, size_t length)
   return MOUSSE_OK;
 }
 
-static mousse_status encode_bytes(const char *text, size_t length, id_list *ids)
+static mousse_status encode_bytes(const char *text, size_t length, mo_id_list *ids)
 {
-  if (!id_list_reserve(ids, length)) return MOUSSE_NO_MEMORY;
+  if (!mo_id_list_reserve(ids, length)) return MOUSSE_NO_MEMORY;
   for (size_t i = 0; i < length; i++) ids->ids[ids->count + i] = (unsigned char)text[i];
   ids->count += length;
   return MOUSSE_OK;
 }
 
-mousse_status encoder_encode(mo_encoder *encoder, const char *text, size_t length, id_list *ids,
-                             mo_error *error)
+mousse_status encoder_encode(mo_encoder *encoder, const char *text, size_t length,
+                             mo_id_list *ids, mo_error *error)
 {
   mousse_status status = MOUSSE_OK;
   if (error != NULL) error->text[0] = '\0';

@@ -23,11 +23,11 @@ typedef struct tokenizer_merge {
 } tokenizer_merge;
 
 typedef struct mo_tokenizer {
-  text_table tokens;       /* number = id; the bytes each id stands for */
-  text_table specials;     /* those of them that are never found in text */
+  mo_text_table tokens;    /* number = id; the bytes each id stands for */
+  mo_text_table specials;  /* those of them that are never found in text */
   tokenizer_merge *merges; /* by rank */
   size_t merge_count, merge_capacity;
-  pair_table pairs; /* the same merges, to look up */
+  mo_pair_table pairs; /* the same merges, to look up */
   uint32_t byte_ids[256];
   uint32_t end_of_text; /* TOKENIZER_NONE: it has no such token */
   split_rule *rule;     /* NULL for raw bytes */
@@ -70,8 +70,8 @@ mousse_status encoder_open(mo_encoder **encoder, const mo_tokenizer *tokenizer,
 void encoder_close(mo_encoder *encoder); /* accepts NULL */
 
 /* Appends the ids of text. */
-mousse_status encoder_encode(mo_encoder *encoder, const char *text, size_t length, id_list *ids,
-                             mo_error *error);
+mousse_status encoder_encode(mo_encoder *encoder, const char *text, size_t length,
+                             mo_id_list *ids, mo_error *error);
 
 /* The bytes of one id; NULL when there is no such id. */
 const char *tokenizer_bytes(const mo_tokenizer *tokenizer, uint32_t id, size_t *length);

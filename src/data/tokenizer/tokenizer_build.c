@@ -14,7 +14,7 @@ static bool add_special(mo_tokenizer *tokenizer, const char *bytes, size_t lengt
 {
   uint32_t number = 0;
   bool added = false;
-  return text_table_add(&tokenizer->specials, bytes, length, &number, &added);
+  return mo_text_table_add(&tokenizer->specials, bytes, length, &number, &added);
 }
 
 mousse_status tokenizer_add_token(mo_tokenizer *tokenizer, const char *bytes, size_t length,
@@ -25,7 +25,8 @@ mousse_status tokenizer_add_token(mo_tokenizer *tokenizer, const char *bytes, si
   const uint32_t next = tokenizer->tokens.count;
   if (length == 0)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "token %u is empty, expected text", next);
-  if (!text_table_add(&tokenizer->tokens, bytes, length, &id, &added)) return no_memory(error);
+  if (!mo_text_table_add(&tokenizer->tokens, bytes, length, &id, &added))
+    return no_memory(error);
   if (!added)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "tokens %u and %u are both '%.*s'", id, next,
                    length < 80 ? (int)length : 80, bytes);
@@ -36,7 +37,7 @@ mousse_status tokenizer_add_token(mo_tokenizer *tokenizer, const char *bytes, si
 static mousse_status find_token(const mo_tokenizer *tokenizer, const char *bytes, size_t length,
                                 uint32_t *id, mo_error *error)
 {
-  if (text_table_find(&tokenizer->tokens, bytes, length, id)) return MOUSSE_OK;
+  if (mo_text_table_find(&tokenizer->tokens, bytes, length, id)) return MOUSSE_OK;
   char spelled[161];
   const size_t shown = length < 80 ? length : 80;
   return mo_fail(error, MOUSSE_BAD_FORMAT,
@@ -62,13 +63,13 @@ mousse_status tokenizer_add_merge(mo_tokenizer *tokenizer, const char *left, siz
   MO_TRY(status);
 
   const size_t rank = tokenizer->merge_count;
-  if (pair_table_find(&tokenizer->pairs, left_id, right_id) != NULL)
+  if (mo_pair_table_find(&tokenizer->pairs, left_id, right_id) != NULL)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "merge %zu (ids %u and %u) is there twice", rank,
                    left_id, right_id);
-  const pair_slot pair = {left_id, right_id, (uint32_t)rank, result};
+  const mo_pair_slot pair = {left_id, right_id, (uint32_t)rank, result};
   if (!mo_grow(NULL, &tokenizer->merges, &tokenizer->merge_capacity, rank + 1,
                sizeof *tokenizer->merges) ||
-      !pair_table_add(&tokenizer->pairs, pair))
+      !mo_pair_table_add(&tokenizer->pairs, pair))
     return no_memory(error);
   tokenizer->merges[rank] = (tokenizer_merge){left_id, right_id};
   tokenizer->merge_count++;
@@ -80,7 +81,7 @@ static mousse_status find_bytes(mo_tokenizer *tokenizer, const char *name, mo_er
 {
   for (unsigned byte = 0; byte < 256; byte++) {
     const char text = (char)byte;
-    if (!text_table_find(&tokenizer->tokens, &text, 1, &tokenizer->byte_ids[byte]))
+    if (!mo_text_table_find(&tokenizer->tokens, &text, 1, &tokenizer->byte_ids[byte]))
       return mo_fail(error, MOUSSE_BAD_FORMAT,
                      "%s: the vocabulary has no token for byte 0x%02x; only byte-level BPE, "
                      "with all 256 bytes, is supported",
@@ -103,7 +104,7 @@ static bool find_end_of_text(mo_tokenizer *tokenizer)
   static const char *const names[] = {TOKENIZER_END_OF_TEXT, "<|end_of_text|>", "</s>"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     uint32_t id = 0;
-    if (!text_table_find(&tokenizer->tokens, names[i], strlen(names[i]), &id)) continue;
+    if (!mo_text_table_find(&tokenizer->tokens, names[i], strlen(names[i]), &id)) continue;
     tokenizer->end_of_text = id;
     return add_special(tokenizer, names[i], strlen(names[i]));
   }
@@ -143,10 +144,10 @@ mousse_status tokenizer_make_bytes(mo_tokenizer *tokenizer, mo_error *error)
 
 void tokenizer_close(mo_tokenizer *tokenizer)
 {
-  text_table_close(&tokenizer->tokens);
-  text_table_close(&tokenizer->specials);
+  mo_text_table_close(&tokenizer->tokens);
+  mo_text_table_close(&tokenizer->specials);
   mo_release(NULL, tokenizer->merges, tokenizer->merge_capacity * sizeof *tokenizer->merges);
-  pair_table_close(&tokenizer->pairs);
+  mo_pair_table_close(&tokenizer->pairs);
   split_rule_close(tokenizer->rule);
   if (tokenizer->pattern != NULL)
     mo_release(NULL, tokenizer->pattern, strlen(tokenizer->pattern) + 1);
@@ -156,7 +157,7 @@ void tokenizer_close(mo_tokenizer *tokenizer)
 const char *tokenizer_bytes(const mo_tokenizer *tokenizer, uint32_t id, size_t *length)
 {
   if (id >= tokenizer->tokens.count) return NULL;
-  return text_table_get(&tokenizer->tokens, id, length);
+  return mo_text_table_get(&tokenizer->tokens, id, length);
 }
 
 size_t tokenizer_cut(const mo_tokenizer *tokenizer, const char *text, size_t length,

@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -76,13 +75,8 @@ static mousse_status open_directory(mo_tokenizer *tokenizer, const char *path, m
 static mousse_status open_file(mo_tokenizer *tokenizer, const char *path, mo_error *error)
 {
   char directory[PATH_BYTES];
-  const char *slash = strrchr(path, '/');
-  const char *name = slash != NULL ? slash + 1 : path;
-  const size_t length = slash != NULL ? (size_t)(slash - path) : 0;
-  if (length >= sizeof directory)
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: path is too long", path);
-  snprintf(directory, sizeof directory, "%.*s", (int)length, path);
-  if (slash == NULL) snprintf(directory, sizeof directory, ".");
+  const char *name = mo_path_name(path);
+  MO_TRY(mo_path_parent(directory, sizeof directory, path, error));
   for (size_t i = 0; i < sizeof file_pairs / sizeof *file_pairs; i++)
     if (strcmp(name, file_pairs[i].vocabulary) == 0 || strcmp(name, file_pairs[i].merges) == 0)
       return open_pair_in(tokenizer, directory, &file_pairs[i], error);

@@ -3,8 +3,8 @@
  *     tokenizer.json  Hugging Face's: .model {type BPE, vocab {token: id}, merges ["a b", ...]
  *                     or [["a", "b"], ...]}, .added_tokens [{id, content}], .pre_tokenizer
  *     vocab.json      {token: id}
- *     merges.txt      an optional first line "#version: ...", then one "a b" per line, best
- * first
+ *     merges.txt      an optional first line "#version: ...", then one "a b" per line, the
+ *                     best first
  *
  * Tokens are spelled in the byte alphabet (alphabet.h); added tokens are literal text.
  */

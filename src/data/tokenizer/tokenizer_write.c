@@ -12,7 +12,7 @@ static bool is_special(const mo_tokenizer *tokenizer, uint32_t id)
   size_t length = 0;
   uint32_t number = 0;
   const char *bytes = tokenizer_bytes(tokenizer, id, &length);
-  return text_table_find(&tokenizer->specials, bytes, length, &number);
+  return mo_text_table_find(&tokenizer->specials, bytes, length, &number);
 }
 
 /* In the byte alphabet, but a special token as it is. */

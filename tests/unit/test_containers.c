@@ -1,0 +1,83 @@
+/* test_containers.c - the heap, the hash tables and the paths of base. */
+#include "base/heap.h"
+#include "base/random.h"
+#include "base/table.h"
+#include "scratch.h"
+
+#include <string.h>
+
+static void test_heap(void **state)
+{
+  enum { COUNT = 1000 };
+  mo_heap heap = {0};
+  (void)state;
+  for (uint64_t i = 0; i < COUNT; i++)
+    assert_true(mo_heap_push(&heap, (mo_heap_entry){mo_random_below(1, 0, i, 50), i}));
+  mo_heap_entry last = {0, 0};
+  for (size_t i = 0; i < COUNT; i++) {
+    const mo_heap_entry entry = mo_heap_pop(&heap);
+    assert_true(i == 0 || mo_heap_before(last, entry));
+    last = entry;
+  }
+  assert_int_equal(heap.count, 0);
+  mo_heap_close(&heap);
+}
+
+/* Numbers are in order of arrival; where strings lie differs from table to table, so that no
+ * file can aim at one slot. */
+static void test_tables_have_seeds(void **state)
+{
+  mo_text_table tables[2] = {{0}, {0}};
+  mo_pair_table pairs[2] = {{0}, {0}};
+  (void)state;
+  for (uint32_t i = 0; i < 2000; i++)
+    for (size_t t = 0; t < 2; t++) {
+      char text[16];
+      uint32_t number = 0;
+      bool added = false;
+      snprintf(text, sizeof text, "token%u", i);
+      assert_true(mo_text_table_add(&tables[t], text, strlen(text), &number, &added));
+      assert_true(added && number == i);
+      assert_true(mo_pair_table_add(&pairs[t], (mo_pair_slot){i, i + 1, i, i}));
+      assert_int_equal(mo_pair_table_find(&pairs[t], i, i + 1)->rank, i);
+    }
+  assert_int_equal(tables[0].slot_count, tables[1].slot_count);
+  assert_memory_not_equal(tables[0].slots, tables[1].slots,
+                          tables[0].slot_count * sizeof *tables[0].slots);
+  assert_memory_not_equal(pairs[0].slots, pairs[1].slots,
+                          pairs[0].slot_count * sizeof *pairs[0].slots);
+  for (size_t t = 0; t < 2; t++) {
+    mo_text_table_close(&tables[t]);
+    mo_pair_table_close(&pairs[t]);
+  }
+}
+
+static void test_paths(void **state)
+{
+  static const struct {
+    const char *path, *parent, *name;
+  } cases[] = {
+      {"a", ".", "a"}, {"a/b", "a", "b"}, {"/a", "/", "a"},    {"/a/b.c", "/a", "b.c"},
+      {"/", "/", ""},  {"", ".", ""},     {"a//b", "a/", "b"}, {"./x", ".", "x"},
+  };
+  char parent[8];
+  mo_error error = {{0}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(mo_path_parent(parent, sizeof parent, cases[i].path, &error), MOUSSE_OK);
+    assert_string_equal(parent, cases[i].parent);
+    assert_string_equal(mo_path_name(cases[i].path), cases[i].name);
+  }
+  assert_int_equal(mo_path_parent(parent, sizeof parent, "12345678/x", &error),
+                   MOUSSE_INVALID_ARGUMENT);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_heap),
+      cmocka_unit_test(test_tables_have_seeds),
+      cmocka_unit_test(test_paths),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
