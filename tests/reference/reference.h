@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { REF_PARTS = 6 };
+enum { REF_PARTS = 8, REF_INPUTS = 2 };
 
 typedef struct ref_optimizer ref_optimizer;
 
@@ -31,6 +31,7 @@ struct ref_optimizer {
   size_t rows, cols;
   uint64_t t; /* 1 in the first step */
   double *part[REF_PARTS];
+  const double *input[REF_INPUTS]; /* borrowed: what the algorithm needs beside the gradient */
 };
 
 ref_optimizer *ref_create(const char *algorithm, size_t rows, size_t cols, const char *options);
@@ -47,10 +48,24 @@ size_t ref_choice(const ref_optimizer *r, const char *name, const char *const *c
 void ref_newton_schulz(const ref_optimizer *r, const double *x, double *out);
 void ref_apply_spectral(const ref_optimizer *r, double *w, const double *u);
 
+/* The same for any m x n matrix, and with the caller's defaults. */
+enum { REF_YOU5, REF_JORDAN5, REF_POLAR5, REF_EXACT, REF_EXACT12, REF_POLAR8 };
+enum { REF_FROBENIUS, REF_SCHATTEN4 };
+enum { REF_SPECTRAL, REF_RMS, REF_JORDAN, REF_NONE };
+void ref_orthogonalise(const ref_optimizer *r, size_t set, size_t divisor, size_t m, size_t n,
+                       const double *x, double *out);
+typedef struct ref_finish {
+  double lr, weight_decay;
+  size_t shape;
+} ref_finish;
+void ref_apply(const ref_optimizer *r, ref_finish defaults, double *w, const double *u);
+
 /* beta^t, and its complement unless option bias_correction is 0, when it is 1. */
 double ref_correction(const ref_optimizer *r, double beta, uint64_t t);
 
 extern const ref_algorithm ref_mousse, ref_muon, ref_soap, ref_shampoo, ref_adamw, ref_lion,
-    ref_sgd;
+    ref_sgd, ref_normuon, ref_adamuon, ref_polargrad, ref_namo, ref_muon2, ref_asgo, ref_dasgo,
+    ref_fismo, ref_klshampoo, ref_klsoap, ref_caspr, ref_pmuon, ref_soapmuon, ref_sinksoap,
+    ref_dion2, ref_sumo, ref_limuon, ref_kfac, ref_newtonmuon;
 
 #endif
