@@ -15,12 +15,11 @@ static mousse_status fail_errno(mo_error *error, const char *path, const char *a
   return mo_fail(error, status, "%s: cannot %s: %s", path, action, strerror(errno));
 }
 
-/* Opens a regular file for reading and tells its size. */
-static mousse_status open_regular(const char *path, int *descriptor, size_t *size,
-                                  mo_error *error)
+/* O_NONBLOCK: opening a FIFO that nobody writes to would wait for ever. */
+mousse_status mo_file_open(const char *path, int *descriptor, size_t *size, mo_error *error)
 {
   struct stat info;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return fail_errno(error, path, "open");
   if (fstat(fd, &info) != 0) {
     const mousse_status status = fail_errno(error, path, "read its size");
@@ -57,7 +56,7 @@ mousse_status mo_file_read(const mo_allocator *allocator, const char *path, size
 {
   int fd = -1;
   size_t bytes = 0;
-  MO_TRY(open_regular(path, &fd, &bytes, error));
+  MO_TRY(mo_file_open(path, &fd, &bytes, error));
   if (bytes > limit) {
     close(fd);
     return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: %zu bytes, expected at most %zu", path, bytes,
@@ -84,7 +83,7 @@ mousse_status mo_map_open(mo_map *map, const char *path, mo_error *error)
   int fd = -1;
   size_t size = 0;
   *map = (mo_map){0};
-  MO_TRY(open_regular(path, &fd, &size, error));
+  MO_TRY(mo_file_open(path, &fd, &size, error));
   if (size > 0) {
     void *data = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     if (data == MAP_FAILED) {
@@ -111,7 +110,11 @@ mousse_status mo_writer_open(mo_writer *writer, const char *path, mo_error *erro
   if (length < 0 || (size_t)length >= sizeof writer->path)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: path is too long", path);
   snprintf(writer->temporary, sizeof writer->temporary, "%s.%ld.tmp", path, (long)getpid());
-  writer->descriptor = open(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  /* A file of this name is left from an earlier process, or is a link that somebody planted. */
+  if (unlink(writer->temporary) != 0 && errno != ENOENT)
+    return fail_errno(error, writer->temporary, "remove");
+  writer->descriptor =
+      open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (writer->descriptor < 0) return fail_errno(error, writer->temporary, "create");
   return MOUSSE_OK;
 }
@@ -124,7 +127,8 @@ static mousse_status write_all(mo_writer *writer, uint64_t offset, const void *d
     const ssize_t put =
         pwrite(writer->descriptor, from + done, bytes - done, (off_t)(offset + done));
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return fail_errno(error, writer->path, "write");
+    if (put == 0) errno = EIO; /* a write that takes nothing would never end */
+    if (put <= 0) return fail_errno(error, writer->path, "write");
     done += (size_t)put;
   }
   return MOUSSE_OK;
@@ -206,9 +210,11 @@ mousse_status mo_sync_parent(const char *path, mo_error *error)
   char directory[4096];
   MO_TRY(mo_path_parent(directory, sizeof directory, path, error));
   const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0 && errno == EACCES) return MOUSSE_OK; /* may be written to but not read */
   if (fd < 0) return fail_errno(error, directory, "open");
+  /* Some file systems cannot sync a directory and say EINVAL; there is nothing to do then. */
   const mousse_status status =
-      fsync(fd) == 0 ? MOUSSE_OK : fail_errno(error, directory, "sync");
+      fsync(fd) == 0 || errno == EINVAL ? MOUSSE_OK : fail_errno(error, directory, "sync");
   close(fd);
   return status;
 }

@@ -10,6 +10,10 @@
 
 #include <stdint.h>
 
+/* Opens a regular file for reading and tells its size; anything else (a directory, a FIFO, a
+ * device) is refused without waiting. The descriptor is the caller's to close. */
+mousse_status mo_file_open(const char *path, int *descriptor, size_t *size, mo_error *error);
+
 /* Reads a whole file into an owned block with a NUL byte after its end (released with
  * size + 1 bytes). A file larger than limit is refused before anything is allocated. */
 mousse_status mo_file_read(const mo_allocator *allocator, const char *path, size_t limit,

@@ -1,5 +1,6 @@
 /* cmd_checkpoint.c - mousse checkpoint: list, verify and export the checkpoints of a run. */
 #include "base/file.h"
+#include "base/staging.h"
 #include "cli/run_options.h"
 #include "train/checkpoint.h"
 #include "train/model_files.h"
@@ -63,7 +64,6 @@ static mousse_status write_model(const gpt_params *params, const model_files *fi
 {
   char path[4096];
   mo_tokenizer tokenizer = {0};
-  MO_TRY(mo_make_directories(out, error));
   MO_TRY(mo_path_join(path, sizeof path, out, "model.safetensors", error));
   MO_TRY(gpt_save_weights(params, path, error));
   MO_TRY(mo_path_join(path, sizeof path, out, "config.json", error));
@@ -75,16 +75,31 @@ static mousse_status write_model(const gpt_params *params, const model_files *fi
   return status;
 }
 
+static bool is_model_file(const char *name)
+{
+  return mo_is_file_of(name, "model.safetensors") || mo_is_file_of(name, "config.json") ||
+         mo_is_file_of(name, "tokenizer.json");
+}
+
+/* The directory appears when all of it is written. */
 static mousse_status export_model(const char *init, const char *out, const run_notices *notices,
                                   mo_error *error)
 {
   model_files files;
+  mo_staging place;
   gpt_params *params = NULL;
   if (out[0] == '\0')
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "checkpoint export needs --out DIRECTORY");
   MO_TRY(model_files_find(&files, init, notices, error));
   MO_TRY(model_files_load(&files, &params, error));
-  const mousse_status status = write_model(params, &files, out, error);
+  mousse_status status = mo_staging_open(&place, out, is_model_file, error);
+  if (status == MOUSSE_OK) {
+    status = write_model(params, &files, place.partial, error);
+    if (status == MOUSSE_OK)
+      status = mo_staging_commit(&place, error);
+    else
+      mo_staging_abandon(&place);
+  }
   gpt_params_destroy(params);
   if (status == MOUSSE_OK) printf("%s: weights of %s\n", out, files.weights);
   return status;

@@ -43,8 +43,9 @@ static bool digest_descriptor(int fd, digest *result)
 /* Read, not mapped: a disk that fails gives an error instead of a signal. */
 static mousse_status digest_file(const char *path, digest *result, mo_error *error)
 {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return mo_fail(error, MOUSSE_IO, "%s: cannot open: %s", path, strerror(errno));
+  int fd = -1;
+  size_t size = 0;
+  MO_TRY(mo_file_open(path, &fd, &size, error));
   const bool done = digest_descriptor(fd, result);
   const int reason = errno;
   close(fd);

@@ -57,7 +57,7 @@ static mousse_status check_existing(const char *out, const json_t *recipe, mo_da
   char path[4096];
   json_error_t problem;
   *existed = false;
-  MO_TRY(mo_path_join(path, sizeof path, out, "manifest.json", error));
+  MO_TRY(mo_path_join(path, sizeof path, out, DATASET_MANIFEST, error));
   if (access(out, F_OK) != 0 || rmdir(out) == 0) return MOUSSE_OK; /* absent, or was empty */
   json_t *manifest = json_load_file(path, 0, &problem);
   *existed = manifest != NULL && json_equal(json_object_get(manifest, "recipe"), recipe);
@@ -217,7 +217,7 @@ static mousse_status write_manifest(const build *b, const char *directory, json_
 {
   char path[4096];
   json_free_t release = NULL;
-  MO_TRY(mo_path_join(path, sizeof path, directory, "manifest.json", error));
+  MO_TRY(mo_path_join(path, sizeof path, directory, DATASET_MANIFEST, error));
   json_t *root = json_pack("{s:s, s:i, s:s, s:I, s:I, s:I, s:o, s:o, s:O}", "format",
                            "mousse-dataset", "version", 1, "name", b->options->name,
                            "vocabulary", (json_int_t)b->tokenizer->tokens.count, "end_of_text",
@@ -254,13 +254,32 @@ static mousse_status fill_directory(build *b, const char *directory, uint64_t in
   return write_manifest(b, directory, recipe, error);
 }
 
+/* NAME_train_000000.bin and NAME_val_000000.bin of any NAME, also while they are written. */
+static bool is_shard(const char *name)
+{
+  static const char *const splits[] = {"_train_", "_val_"};
+  for (size_t i = 0; i < sizeof splits / sizeof *splits; i++)
+    for (const char *at = strstr(name, splits[i]); at != NULL; at = strstr(at + 1, splits[i])) {
+      const char *digits = at + strlen(splits[i]);
+      const char *rest = digits + strspn(digits, "0123456789");
+      if (at > name && rest - digits >= 6 && mo_is_file_of(rest, ".bin")) return true;
+    }
+  return false;
+}
+
+static bool is_ours(const char *name)
+{
+  return is_shard(name) || mo_is_file_of(name, "tokenizer.json") ||
+         mo_is_file_of(name, DATASET_MANIFEST);
+}
+
 static mousse_status build_new(const dataset_options *options, uint64_t input_bytes,
                                json_t *recipe, mo_error *error)
 {
   mo_staging place;
   mo_tokenizer made = {0};
   build b = {.options = options, .tokenizer = &made};
-  MO_TRY(mo_staging_open(&place, options->out, error));
+  MO_TRY(mo_staging_open(&place, options->out, is_ours, error));
   mousse_status status = get_tokenizer(options, &made, error);
   if (status == MOUSSE_OK)
     status = fill_directory(&b, place.partial, input_bytes, recipe, error);

@@ -79,7 +79,7 @@ mousse_status dataset_open(mo_dataset *dataset, const char *directory, mo_error 
   char *data = NULL;
   size_t size = 0;
   *dataset = (struct mo_dataset){0};
-  MO_TRY(mo_path_join(path, sizeof path, directory, "manifest.json", error));
+  MO_TRY(mo_path_join(path, sizeof path, directory, DATASET_MANIFEST, error));
   if (access(path, F_OK) != 0) return MOUSSE_OK;
   MO_TRY(mo_file_read(NULL, path, LARGEST_MANIFEST, &data, &size, error));
   const mousse_status status = dataset_parse(dataset, path, data, size, error);

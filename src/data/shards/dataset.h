@@ -13,6 +13,8 @@
 
 #include "data/shards/shard_set.h"
 
+#define DATASET_MANIFEST "manifest.json"
+
 typedef struct dataset_split {
   uint64_t tokens, documents, shards;
 } dataset_split;
