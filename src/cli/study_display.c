@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/train_display.h"
+#include "study/run_mean.h"
 
 #include <errno.h>
 #include <math.h>
@@ -70,10 +71,10 @@ static int by_loss(const void *a, const void *b)
 {
   const study_run *const *x = a, *const *y = b;
   const bool done_x = (*x)->state == STUDY_COMPLETE, done_y = (*y)->state == STUDY_COMPLETE;
-  if (done_x != done_y) return done_x ? -1 : 1;
-  if (done_x && (*x)->course.val_loss != (*y)->course.val_loss)
-    return (*x)->course.val_loss < (*y)->course.val_loss ? -1 : 1;
-  return strcmp((*x)->name, (*y)->name);
+  const int order = done_x && done_y
+                        ? number_order((*x)->course.val_loss, (*y)->course.val_loss)
+                        : done_y - done_x;
+  return order != 0 ? order : strcmp((*x)->name, (*y)->name);
 }
 
 void study_print_table(const study_runs *runs)
@@ -91,7 +92,8 @@ void study_print_table(const study_runs *runs)
   for (size_t i = 0; i < runs->count; i++) {
     const study_run *r = order[i];
     char loss[32] = "-";
-    if (r->state == STUDY_COMPLETE) snprintf(loss, sizeof loss, "%.4f", r->course.val_loss);
+    if (r->state == STUDY_COMPLETE && isfinite(r->course.val_loss))
+      snprintf(loss, sizeof loss, "%.4f", r->course.val_loss);
     printf("%-*s  %-9s %5llu of %-5lld %9s\n", (int)widest, r->name, study_state_name(r->state),
            (unsigned long long)r->course.step, (long long)r->run.num_iterations, loss);
   }

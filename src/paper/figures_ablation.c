@@ -15,15 +15,16 @@ static void add_row(const study_evidence *e, const study_cell *c, const char *na
 {
   char text[64];
   bool at_edge = false;
-  const study_spread base = cell_loss(e, baseline(e)), loss = cell_loss(e, c);
+  const run_mean base = cell_group(e, baseline(e))->final_loss,
+                 loss = cell_group(e, c)->final_loss;
   json_t *row = results_row(table);
   results_text(row, name);
   results_number(row, cell_best_rate(c, &at_edge));
-  spread_text(loss, text);
+  run_mean_text(loss, text);
   results_text(row, text);
   results_number(row, loss.mean - base.mean);
-  results_text(row, c == baseline(e) ? "" : spread_verdict(loss, base));
-  results_number(row, cell_step_seconds(e, c).mean);
+  results_text(row, c == baseline(e) ? "" : run_mean_verdict(loss, base));
+  results_number(row, cell_group(e, c)->step_seconds.mean);
   cell_name_runs(e, c, figure);
 }
 
@@ -36,15 +37,16 @@ typedef struct comparison {
 static void compare(const study_evidence *e, const study_cell *c, const char *name,
                     comparison *to, json_t *figure)
 {
-  const study_spread base = cell_loss(e, baseline(e)), loss = cell_loss(e, c);
+  const run_mean base = cell_group(e, baseline(e))->final_loss,
+                 loss = cell_group(e, c)->final_loss;
   results_category(to->categories, name);
-  results_point(to->series, (double)to->count++, loss.mean, loss.deviation);
+  results_point(to->series, (double)to->count++, loss.mean, loss.spread);
   cell_draw_curve(e, c, to->curves, name);
   add_row(e, c, name, figure, to->table);
   if (c == baseline(e) || to->used >= sizeof to->finding) return;
   to->used +=
       (size_t)snprintf(to->finding + to->used, sizeof to->finding - to->used, "%s: %+.4f, %s. ",
-                       name, loss.mean - base.mean, spread_verdict(loss, base));
+                       name, loss.mean - base.mean, run_mean_verdict(loss, base));
 }
 
 /* The baseline and every variant of a figure: bars, curves, a table. */

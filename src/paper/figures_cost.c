@@ -21,15 +21,18 @@ static const study_cell *cosine(const study_evidence *e, int size, const char *l
 static double saved_steps(const study_evidence *e, const study_cell *muon,
                           const study_cell *mousse)
 {
-  const double steps = cell_steps_to(e, mousse, cell_loss(e, muon).mean);
+  const double steps =
+      run_group_steps_to(cell_group(e, mousse), cell_group(e, muon)->final_loss.mean);
   return 100 * (1 - steps / (double)muon->run.num_iterations);
 }
 
 static double saved_seconds(const study_evidence *e, const study_cell *muon,
                             const study_cell *mousse)
 {
-  const double steps = cell_steps_to(e, mousse, cell_loss(e, muon).mean);
-  return 100 * (1 - steps * cell_step_seconds(e, mousse).mean / cell_total_seconds(e, muon));
+  const double steps =
+      run_group_steps_to(cell_group(e, mousse), cell_group(e, muon)->final_loss.mean);
+  return 100 *
+         (1 - steps * cell_group(e, mousse)->step_seconds.mean / cell_total_seconds(e, muon));
 }
 
 static void add_saved_row(const study_evidence *e, int size, const char *label, json_t *figure,
@@ -40,12 +43,14 @@ static void add_saved_row(const study_evidence *e, int size, const char *label, 
   json_t *row = results_row(table);
   results_text(row, size_name(e, size));
   results_text(row, label);
-  spread_text(cell_loss(e, muon), text);
+  run_mean_text(cell_group(e, muon)->final_loss, text);
   results_text(row, text);
-  spread_text(cell_loss(e, mousse), text);
+  run_mean_text(cell_group(e, mousse)->final_loss, text);
   results_text(row, text);
-  results_text(row, spread_verdict(cell_loss(e, mousse), cell_loss(e, muon)));
-  results_number(row, cell_steps_to(e, mousse, cell_loss(e, muon).mean));
+  results_text(row, run_mean_verdict(cell_group(e, mousse)->final_loss,
+                                     cell_group(e, muon)->final_loss));
+  results_number(
+      row, run_group_steps_to(cell_group(e, mousse), cell_group(e, muon)->final_loss.mean));
   results_number(row, saved_steps(e, muon, mousse));
   results_number(row, saved_seconds(e, muon, mousse));
   cell_name_runs(e, muon, figure);
@@ -63,7 +68,7 @@ static void compare_shorter(const study_evidence *e, json_t *figure)
     const study_cell *c = cosine(e, size, labels[i]);
     char text[64];
     json_t *row = results_row(table);
-    spread_text(cell_loss(e, c), text);
+    run_mean_text(cell_group(e, c)->final_loss, text);
     results_text(row, labels[i]);
     results_number(row, (double)c->run.num_iterations);
     results_text(row, text);
@@ -127,10 +132,10 @@ void figure_pareto(const study_evidence *e, json_t *figure)
     json_t *series = results_series(chart, names[i], "line");
     for (int size = 0; size < STUDY_SIZES; size++) {
       const study_cell *c = cosine(e, size, names[i]);
-      const study_spread loss = cell_loss(e, c);
+      const run_mean loss = cell_group(e, c)->final_loss;
       const double seconds = cell_total_seconds(e, c);
       json_t *row = results_row(table);
-      results_point(series, seconds, loss.mean, loss.deviation);
+      results_point(series, seconds, loss.mean, loss.spread);
       results_text(row, size_name(e, size));
       results_text(row, names[i]);
       results_number(row, loss.mean);
@@ -189,10 +194,10 @@ static void add_measured_memory(const study_evidence *e, json_t *figure)
   const int largest = STUDY_SIZES - 1;
   json_t *table = results_table(figure, "Peak memory of this study's largest runs", columns);
   const study_cell *muon = cosine(e, largest, "muon");
-  const double reference = e->records[muon->grid[0]].peak_bytes;
+  const double reference = e->records[muon->grid[0]].result.peak_bytes;
   for (size_t i = 0; i < 4; i++) {
     const study_cell *c = cosine(e, largest, names[i]);
-    const double peak = e->records[c->grid[0]].peak_bytes;
+    const double peak = e->records[c->grid[0]].result.peak_bytes;
     json_t *row = results_row(table);
     results_text(row, size_name(e, largest));
     results_text(row, names[i]);

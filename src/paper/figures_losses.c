@@ -37,27 +37,27 @@ static void add_loss_rows(const study_evidence *e, study_schedule schedule, int 
     bool at_edge = false;
     if (c->schedule != schedule || c->size != size || !c->contender) continue;
     json_t *row = results_row(table);
-    const study_spread loss = cell_loss(e, c);
+    const run_mean loss = cell_group(e, c)->final_loss;
     results_text(row, e->protocol->scale->sizes[size].name);
     results_text(row, c->label);
     results_number(row, cell_best_rate(c, &at_edge));
     results_text(row, at_edge ? "yes" : "no");
-    spread_text(loss, text);
+    run_mean_text(loss, text);
     results_text(row, text);
-    results_number(row, cell_step_seconds(e, c).mean);
+    results_number(row, cell_group(e, c)->step_seconds.mean);
     cell_name_runs(e, c, figure);
   }
 }
 
 typedef struct place {
   const char *label;
-  study_spread loss;
+  run_mean loss;
 } place;
 
 static int by_mean(const void *a, const void *b)
 {
   const place *x = a, *y = b;
-  return (x->loss.mean > y->loss.mean) - (x->loss.mean < y->loss.mean);
+  return number_order(x->loss.mean, y->loss.mean);
 }
 
 /* "mousse 4.1021; muon 4.1122; ..." from low to high. */
@@ -68,7 +68,7 @@ static void order_text(const study_evidence *e, study_schedule schedule, int siz
   size_t count = 0, used = 0;
   for (size_t i = 0; i < e->protocol->count && count < 16; i++) {
     const study_cell *c = &e->protocol->cells[i];
-    const study_spread loss = cell_loss(e, c);
+    const run_mean loss = cell_group(e, c)->final_loss;
     if (c->schedule == schedule && c->size == size && c->contender && loss.count > 0)
       places[count++] = (place){c->label, loss};
   }

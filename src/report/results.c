@@ -172,6 +172,48 @@ void results_point(json_t *series, double x, double y, double spread)
   append_to(series, "points", point);
 }
 
+/* "range": [low, high] of the y axis. */
+void results_fit_point(json_t *chart, double y, double spread)
+{
+  json_t *axis = json_object_get(chart, "y"), *range = json_object_get(axis, "range");
+  const double half = isfinite(spread) ? spread : 0;
+  if (!isfinite(y)) return;
+  double low = y - half, high = y + half;
+  if (range != NULL) {
+    low = fmin(low, json_number_value(json_array_get(range, 0)));
+    high = fmax(high, json_number_value(json_array_get(range, 1)));
+  }
+  json_object_set_new(axis, "range", json_pack("[f, f]", low, high));
+}
+
+void results_fit(json_t *chart, const json_t *series)
+{
+  const json_t *points = json_object_get(series, "points");
+  for (size_t i = 0; i < json_array_size(points); i++) {
+    const json_t *point = json_array_get(points, i), *spread = json_array_get(point, 2);
+    const json_t *y = json_array_get(point, 1);
+    if (json_is_number(y))
+      results_fit_point(chart, json_number_value(y), spread ? json_number_value(spread) : 0);
+  }
+}
+
+void results_view(json_t *chart, json_t *axis)
+{
+  if (json_object_get(chart, "views") == NULL)
+    json_object_set_new(chart, "views", json_array());
+  append_to(chart, "views", axis);
+}
+
+void results_also(json_t *series, size_t view, double x)
+{
+  if (json_object_get(series, "views") == NULL)
+    json_object_set_new(series, "views", json_array());
+  json_t *views = json_object_get(series, "views");
+  while (views != NULL && json_array_size(views) <= view)
+    if (json_array_append_new(views, json_array()) != 0) return;
+  json_array_append_new(json_array_get(views, view), number_value(x));
+}
+
 json_t *results_table(json_t *figure, const char *title, const char *const *columns)
 {
   json_t *table = json_object(), *names = json_array();

@@ -37,6 +37,16 @@ json_t *results_categories(const char *label);
 void results_category(json_t *axis, const char *name);
 json_t *results_chart(json_t *figure, const char *title, json_t *x, json_t *y);
 
+/* The y axis fits this series, or this value with its spread; others may leave the chart and
+ * are cut off. Without a call it fits all. */
+void results_fit(json_t *chart, const json_t *series);
+void results_fit_point(json_t *chart, double y, double spread);
+
+/* Another x axis that readers of the page can choose: view 0, 1, ...; then every point of every
+ * series gets its place on each of them. */
+void results_view(json_t *chart, json_t *axis);
+void results_also(json_t *series, size_t view, double x);
+
 /* style: "line", "points" or "bars". */
 json_t *results_series(json_t *chart, const char *name, const char *style);
 /* A y that is not finite is a gap. spread: half of an error bar; NaN for none. */

@@ -58,13 +58,42 @@ static mousse_status check_point(const json_t *point, const char *where, mo_erro
   return MOUSSE_OK;
 }
 
+/* A series has its place on every view of its chart, as many as it has points. */
+static mousse_status check_views(const json_t *series, const char *where, mo_error *error)
+{
+  const json_t *views = json_object_get(series, "views");
+  const size_t points = json_array_size(json_object_get(series, "points"));
+  if (views != NULL && !json_is_array(views)) return wrong(where, "views", "a list", error);
+  for (size_t v = 0; v < json_array_size(views); v++) {
+    const json_t *places = json_array_get(views, v);
+    if (!json_is_array(places) || json_array_size(places) != points)
+      return wrong(where, "views", "lists as long as the points", error);
+    for (size_t i = 0; i < points; i++)
+      if (!is_number_or_null(json_array_get(places, i)))
+        return wrong(where, "views", "lists of numbers or null", error);
+  }
+  return MOUSSE_OK;
+}
+
 static mousse_status check_series(const json_t *series, const char *where, mo_error *error)
 {
   static const char *const texts[] = {"name", NULL};
   const json_t *style = json_object_get(series, "style");
   MO_TRY(check_texts(series, where, texts, error));
   if (style != NULL && !json_is_string(style)) return wrong(where, "style", "text", error);
-  return check_list(series, where, "points", check_point, error);
+  MO_TRY(check_list(series, where, "points", check_point, error));
+  return check_views(series, where, error);
+}
+
+static mousse_status check_range(const json_t *axis, const char *where, mo_error *error)
+{
+  const json_t *range = json_object_get(axis, "range");
+  const json_t *low = json_array_get(range, 0), *high = json_array_get(range, 1);
+  if (range == NULL ||
+      (json_array_size(range) == 2 && json_is_number(low) && json_is_number(high) &&
+       json_number_value(low) <= json_number_value(high)))
+    return MOUSSE_OK;
+  return wrong(where, "range", "two rising numbers", error);
 }
 
 static mousse_status check_axis(const json_t *axis, const char *where, mo_error *error)
@@ -74,9 +103,23 @@ static mousse_status check_axis(const json_t *axis, const char *where, mo_error 
   if (json_object_get(axis, "categories") != NULL)
     return check_list(axis, where, "categories", check_text, error);
   const json_t *scale = json_object_get(axis, "scale");
+  MO_TRY(check_range(axis, where, error));
   return scale == NULL || json_is_string(scale)
              ? MOUSSE_OK
              : wrong(where, "scale", "'linear' or 'log'", error);
+}
+
+static mousse_status check_view_counts(const json_t *chart, const char *where, mo_error *error)
+{
+  const size_t views = json_array_size(json_object_get(chart, "views"));
+  const json_t *list = json_object_get(chart, "series");
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const json_t *series = json_array_get(list, i);
+    const bool empty = json_array_size(json_object_get(series, "points")) == 0;
+    if (!empty && json_array_size(json_object_get(series, "views")) != views)
+      return wrong(where, "views", "as many in every series as in the chart", error);
+  }
+  return MOUSSE_OK;
 }
 
 static mousse_status check_chart(const json_t *chart, const char *where, mo_error *error)
@@ -85,7 +128,10 @@ static mousse_status check_chart(const json_t *chart, const char *where, mo_erro
   MO_TRY(check_texts(chart, where, texts, error));
   MO_TRY(check_axis(json_object_get(chart, "x"), where, error));
   MO_TRY(check_axis(json_object_get(chart, "y"), where, error));
-  return check_list(chart, where, "series", check_series, error);
+  if (json_object_get(chart, "views") != NULL)
+    MO_TRY(check_list(chart, where, "views", check_axis, error));
+  MO_TRY(check_list(chart, where, "series", check_series, error));
+  return check_view_counts(chart, where, error);
 }
 
 static mousse_status check_cell(const json_t *cell, const char *where, mo_error *error)

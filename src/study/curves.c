@@ -5,13 +5,6 @@
 
 enum { MOST_POINTS = 300, WINDOWS = 50 }; /* a window is a 50th of a run */
 
-static double validation_at(const run_record *run, uint64_t step)
-{
-  for (size_t i = 0; i < run->validation_count; i++)
-    if (run->validations[i].step == step) return run->validations[i].loss;
-  return NAN;
-}
-
 /* The index of the first step that is not before `step`. */
 static size_t index_of(const run_record *run, double step)
 {
@@ -40,14 +33,6 @@ static double loss_between(const run_record *run, double first, double last)
   return count > 0 ? sum / (double)count : NAN;
 }
 
-static double *values_of(const run_group *group, mo_error *error)
-{
-  double *values = mo_allocate(NULL, group->count * sizeof *values);
-  if (values == NULL)
-    mo_fail(error, MOUSSE_NO_MEMORY, "no memory for the curves of %s", group->label);
-  return values;
-}
-
 static uint64_t last_step(const run_group *group)
 {
   uint64_t last = 0;
@@ -59,39 +44,59 @@ static uint64_t last_step(const run_group *group)
   return last;
 }
 
-mousse_status curve_validation(json_t *series, const run_group *group, double from,
-                               mo_error *error)
+void curve_views(json_t *chart)
 {
-  const run_record *first = group->runs[0];
-  const double begin = from * (double)last_step(group);
-  double *values = values_of(group, error);
-  if (values == NULL) return MOUSSE_NO_MEMORY;
-  for (size_t i = 0; i < first->validation_count; i++) {
-    const uint64_t step = first->validations[i].step;
-    if ((double)step < begin) continue;
-    for (size_t r = 0; r < group->count; r++) values[r] = validation_at(group->runs[r], step);
-    const run_mean mean = run_mean_of(values, group->count);
-    results_point(series, (double)step, mean.mean, mean.spread);
-  }
-  mo_release(NULL, values, group->count * sizeof *values);
-  return MOUSSE_OK;
+  if (json_object_get(chart, "views") != NULL) return;
+  results_view(chart, results_axis("tokens", "linear"));
+  results_view(chart, results_axis("seconds", "linear"));
 }
 
-mousse_status curve_training(json_t *series, const run_group *group, double from,
-                             mo_error *error)
+/* The tokens seen after a step, of the group's first run. */
+static double tokens_at(const run_group *group, double step)
+{
+  const run_record *run = group->runs[0];
+  const size_t index = index_of(run, step);
+  if (step <= 0) return 0;
+  return index < run->step_count ? (double)run->steps[index].tokens : NAN;
+}
+
+static void add_point(json_t *series, const run_group *group, double step, run_mean loss)
+{
+  results_point(series, step, loss.mean, loss.spread);
+  results_also(series, 0, tokens_at(group, step));
+  results_also(series, 1, step * group->step_seconds.mean);
+}
+
+/* Of many validations some, evenly, and always the last. */
+static bool is_taken(size_t index, size_t count)
+{
+  if (count <= MOST_POINTS || index + 1 == count) return true;
+  return index * MOST_POINTS / count != (index + 1) * MOST_POINTS / count;
+}
+
+void curve_validation(json_t *series, const run_group *group, double from)
+{
+  const double begin = from * (double)last_step(group);
+  uint64_t step = 0;
+  run_mean loss;
+  const size_t count = group->count > 0 ? group->runs[0]->validation_count : 0;
+  for (size_t i = 0; i < count; i++) {
+    if (!is_taken(i, count)) continue;
+    run_group_validation(group, i, &step, &loss);
+    if ((double)step >= begin) add_point(series, group, (double)step, loss);
+  }
+}
+
+void curve_training(json_t *series, const run_group *group, double from)
 {
   const double last = (double)last_step(group), half = last / WINDOWS / 2;
   const double room = floor((1 - from) * last);
   const double points = room < MOST_POINTS ? room : MOST_POINTS;
-  double *values = values_of(group, error);
-  if (values == NULL) return MOUSSE_NO_MEMORY;
   for (double i = 1; i <= points; i++) {
     const double step = rint(last - room + room * i / points);
+    run_mean loss = run_mean_of_none();
     for (size_t r = 0; r < group->count; r++)
-      values[r] = loss_between(group->runs[r], step - half, step + half);
-    const run_mean mean = run_mean_of(values, group->count);
-    results_point(series, step, mean.mean, mean.spread);
+      run_mean_add(&loss, loss_between(group->runs[r], step - half, step + half));
+    add_point(series, group, step, loss);
   }
-  mo_release(NULL, values, group->count * sizeof *values);
-  return MOUSSE_OK;
 }

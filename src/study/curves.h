@@ -4,16 +4,20 @@
 #define MOUSSE_STUDY_CURVES_H
 
 #include "report/results.h"
-#include "study/run_groups.h"
+#include "study/run_group.h"
 
-/* The validations, at the steps of the group's first run. from: the part of the run, 0 to 1,
- * after which the curve begins. */
-mousse_status curve_validation(json_t *series, const run_group *group, double from,
-                               mo_error *error);
+/* What else a curve can be drawn along: tokens, and seconds (steps times the median step). To
+ * be called once or more for a chart with curves. */
+void curve_views(json_t *chart);
+
+/* The validations, at the steps of the group's first run and at no more than about 300 of them.
+ * from: the part of the run, 0 to 1, after which the curve begins. */
+void curve_validation(json_t *series, const run_group *group, double from);
 
 /* The training losses at no more than 300 steps, each the mean over the 2% of the run around
  * it: single batches are noisy. */
-mousse_status curve_training(json_t *series, const run_group *group, double from,
-                             mo_error *error);
+void curve_training(json_t *series, const run_group *group, double from);
+
+typedef void curve_maker(json_t *series, const run_group *group, double from);
 
 #endif

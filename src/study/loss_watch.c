@@ -1,7 +1,8 @@
 /* loss_watch.c - follows a run's metrics.jsonl and says when it has diverged. */
 #include "study/loss_watch.h"
 
-#include <jansson.h>
+#include "study/metrics_line.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,38 +15,37 @@ void loss_watch_start(loss_watch *watch)
   *watch = (loss_watch){.val_loss = NAN};
 }
 
-static bool has_diverged(const loss_watch *c, uint64_t most_skipped)
+static bool has_diverged(const loss_watch *w, uint64_t most_skipped)
 {
   double sum = 0;
-  if (c->skipped >= most_skipped) return true;
-  if (c->seen < STUDY_WINDOW) return false;
-  for (size_t i = 0; i < STUDY_WINDOW; i++) sum += c->window[i];
-  return sum / STUDY_WINDOW > c->first + worse_by;
+  if (w->skipped >= most_skipped) return true;
+  if (w->seen < STUDY_WINDOW) return false;
+  for (size_t i = 0; i < STUDY_WINDOW; i++) sum += w->window[i];
+  return sum / STUDY_WINDOW > w->first + worse_by;
 }
 
-static void take_step(loss_watch *c, const json_t *entry)
+static void take_step(loss_watch *w, const metrics_line *line)
 {
-  const json_t *loss = json_object_get(entry, "loss");
-  const bool skipped = json_is_true(json_object_get(entry, "skipped"));
-  c->step = (uint64_t)json_integer_value(json_object_get(entry, "step"));
-  c->skipped = skipped ? c->skipped + 1 : 0;
-  c->loss = json_is_number(loss) ? json_number_value(loss) : INFINITY;
-  if (skipped) return; /* its loss says nothing */
-  if (c->seen == 0) c->first = c->loss;
-  c->window[c->seen++ % STUDY_WINDOW] = c->loss;
+  w->step = line->step;
+  w->skipped = line->skipped ? w->skipped + 1 : 0;
+  w->loss = isfinite(line->loss) ? line->loss : INFINITY;
+  if (line->skipped) return; /* its loss says nothing */
+  if (w->seen == 0) w->first = w->loss;
+  w->window[w->seen++ % STUDY_WINDOW] = w->loss;
 }
 
-static bool take_line(loss_watch *c, const char *line, uint64_t most_skipped)
+/* A line that cannot be read says nothing here; whoever reads the record is told. */
+static bool take_line(loss_watch *w, const char *text, uint64_t most_skipped)
 {
-  json_t *entry = json_loads(line, 0, NULL);
+  metrics_line line;
   bool diverged = false;
-  if (json_object_get(entry, "val_loss") != NULL) {
-    c->val_loss = json_number_value(json_object_get(entry, "val_loss"));
-  } else if (json_object_get(entry, "matrix") == NULL && entry != NULL) {
-    take_step(c, entry);
-    diverged = has_diverged(c, most_skipped);
+  if (metrics_line_read(&line, text, strlen(text), NULL) != MOUSSE_OK) return false;
+  if (line.kind == METRICS_VALIDATION) w->val_loss = line.loss;
+  if (line.kind == METRICS_STEP) {
+    take_step(w, &line);
+    diverged = has_diverged(w, most_skipped);
   }
-  json_decref(entry);
+  metrics_line_release(&line);
   return diverged;
 }
 
@@ -54,7 +54,7 @@ bool loss_watch_follow(loss_watch *watch, const char *directory, uint64_t most_s
   char path[MO_SETTING_PATH + 32], line[LONGEST_LINE];
   bool diverged = false;
   snprintf(path, sizeof path, "%s/metrics.jsonl", directory);
-  FILE *file = fopen(path, "r");
+  FILE *file = fopen(path, "re");
   if (file == NULL) return false; /* the run has not begun */
   if (fseek(file, watch->offset, SEEK_SET) == 0) {
     while (!diverged && fgets(line, sizeof line, file) != NULL) {

@@ -40,49 +40,44 @@ static void name_runs(json_t *figure, const run_group *group)
   for (size_t i = 0; i < group->count; i++) results_run(figure, group->runs[i]->name);
 }
 
-/* The largest final loss of runs at the best learning rates: all of them reach it. */
+/* The largest mean final loss at the best learning rates: all of them reach it. */
 static double common_loss(const maker *m)
 {
   double worst = NAN;
-  for (size_t v = 0; v < m->groups.variant_count; v++) {
-    const run_group *group = best_of(m, v);
-    for (size_t i = 0; group != NULL && i < group->count; i++)
-      if (group->runs[i]->complete) worst = fmax(worst, group->runs[i]->final_loss);
-  }
+  for (size_t v = 0; v < m->groups.variant_count; v++)
+    if (best_of(m, v) != NULL) worst = fmax(worst, best_of(m, v)->final_loss.mean);
   return worst;
 }
 
-/* Mean and spread of steps, or of seconds, to the target. */
-static mousse_status way_to_target(const maker *m, const run_group *group, bool seconds,
-                                   run_mean *mean, mo_error *error)
+/* Whether a run tells bits per byte: then a column has them. */
+static bool has_bits(const maker *m)
 {
-  double *values = mo_allocate(NULL, group->count * sizeof *values);
-  if (values == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a table");
-  for (size_t i = 0; i < group->count; i++)
-    values[i] = run_record_steps_to(group->runs[i], m->target) *
-                (seconds ? group->runs[i]->step_seconds : 1);
-  *mean = run_mean_of(values, group->count);
-  mo_release(NULL, values, group->count * sizeof *values);
-  return MOUSSE_OK;
+  for (size_t v = 0; v < m->groups.variant_count; v++)
+    if (best_of(m, v) != NULL && best_of(m, v)->final_bits.count > 0) return true;
+  return false;
 }
 
-static mousse_status add_summary_row(const maker *m, json_t *table, const run_group *group,
-                                     mo_error *error)
+/* Columns of the summary: what is not known of any run has none. */
+typedef struct summary {
+  json_t *figure, *table;
+  bool bits, way, memory;
+} summary;
+
+static void add_summary_row(const maker *m, const summary *s, const run_group *group)
 {
-  run_mean steps, seconds;
-  MO_TRY(way_to_target(m, group, false, &steps, error));
-  MO_TRY(way_to_target(m, group, true, &seconds, error));
-  json_t *row = results_row(table);
+  const double steps = run_group_steps_to(group, m->target);
+  json_t *row = results_row(s->table);
   results_text(row, m->groups.variants[group->variant].label);
   results_number(row, group->lr);
   results_number(row, (double)group->final_loss.count);
   results_number(row, group->final_loss.mean);
   results_number(row, group->final_loss.spread);
-  results_number(row, rint(10 * steps.mean) / 10);
-  results_number(row, seconds.mean);
+  if (s->bits) results_number(row, group->final_bits.mean);
+  if (s->way) results_number(row, rint(10 * steps) / 10);
+  if (s->way) results_number(row, steps * group->step_seconds.mean);
   results_number(row, 1e3 * group->step_seconds.mean);
-  results_number(row, group->peak_bytes.mean / mebibyte);
-  return MOUSSE_OK;
+  if (s->memory) results_number(row, group->peak_bytes.mean / mebibyte);
+  name_runs(s->figure, group);
 }
 
 /* The variant with the lowest mean final loss, but for one. NULL: none is left. */
@@ -105,93 +100,119 @@ static void print_mean(char text[64], const run_mean *mean)
     snprintf(text, 64, "%.4f", mean->mean);
 }
 
-static mousse_status tell_summary(const maker *m, json_t *figure, mo_error *error)
+/* "after 80 steps", or that it is not. */
+static void print_steps(char text[64], const maker *m, const run_group *group)
 {
-  const run_group *first = winner_without(m, NULL), *next = winner_without(m, first);
-  char loss[64], then[64];
-  run_mean steps = {0}, more = {0};
-  if (first == NULL) {
-    results_finding(figure, "No run took all its steps, so there is no final loss to compare.");
-    return MOUSSE_OK;
-  }
+  const double steps = run_group_steps_to(group, m->target);
+  if (isfinite(steps))
+    snprintf(text, 64, "after %.0f steps", steps);
+  else
+    snprintf(text, 64, "never");
+}
+
+static void tell_two(const maker *m, json_t *figure, const run_group *first,
+                     const run_group *next)
+{
+  char loss[64], then[64], steps[64], more[64];
   print_mean(loss, &first->final_loss);
-  if (next == NULL) {
-    results_finding(figure, "%s ends at a validation loss of %s.", first->label, loss);
-    return MOUSSE_OK;
-  }
-  MO_TRY(way_to_target(m, first, false, &steps, error));
-  MO_TRY(way_to_target(m, next, false, &more, error));
   print_mean(then, &next->final_loss);
+  print_steps(steps, m, first);
+  print_steps(more, m, next);
   const bool few =
       first->final_loss.count < SEEDS_OF_A_CLAIM || next->final_loss.count < SEEDS_OF_A_CLAIM;
   results_finding(
       figure,
-      "Lowest final validation loss: %s with %s, then %s with %s. A loss of %.4f is "
-      "reached after %.0f and %.0f steps.%s",
-      first->label, loss, next->label, then, m->target, steps.mean, more.mean,
+      "Lowest final validation loss: %s with %s, then %s with %s. The first reaches "
+      "a loss of %.4f %s, the second %s.%s",
+      first->label, loss, next->label, then, m->target, steps, more,
       few ? " Fewer than three seeds each: a direction, not a claim." : "");
-  return MOUSSE_OK;
 }
 
-static mousse_status add_summary(const maker *m, mo_error *error)
+static void tell_summary(const maker *m, json_t *figure)
+{
+  const run_group *first = winner_without(m, NULL), *next = winner_without(m, first);
+  char loss[64];
+  if (first == NULL) {
+    results_finding(figure, "No run took all its steps, so there is no final loss to compare.");
+  } else if (next == NULL) {
+    print_mean(loss, &first->final_loss);
+    results_finding(figure, "%s ends at a validation loss of %s.", first->label, loss);
+  } else {
+    tell_two(m, figure, first, next);
+  }
+}
+
+static bool knows_memory(const maker *m)
+{
+  for (size_t i = 0; i < m->groups.count; i++)
+    if (m->groups.list[i].peak_bytes.count > 0) return true;
+  return false;
+}
+
+static void add_summary(const maker *m)
 {
   char steps[64], seconds[64];
+  const char *columns[12] = {"optimizer", "lr", "seeds", "final loss", "±"};
+  size_t count = 5;
+  summary s = {.bits = has_bits(m), .way = isfinite(m->target), .memory = knows_memory(m)};
   snprintf(steps, sizeof steps, "steps to %.4f", m->target);
   snprintf(seconds, sizeof seconds, "seconds to %.4f", m->target);
-  const char *const columns[] = {"optimizer", "lr",    "seeds",       "final loss", "±",
-                                 steps,       seconds, "ms per step", "peak MiB",   NULL};
-  json_t *figure = results_figure(m->results, "summary", "At the best learning rates", "");
-  json_t *table = results_table(
-      figure, "Best learning rate of each, mean over seeds, and the way to a common loss",
+  if (s.bits) columns[count++] = "bits per byte";
+  if (s.way) columns[count++] = steps;
+  if (s.way) columns[count++] = seconds;
+  columns[count++] = "ms per step";
+  if (s.memory) columns[count++] = "peak MiB";
+  s.figure = results_figure(m->results, "summary", "At the best learning rates", "");
+  tell_summary(m, s.figure);
+  if (winner_without(m, NULL) == NULL) return;
+  s.table = results_table(
+      s.figure, "Best learning rate of each, mean over seeds, and the way to a common loss",
       columns);
-  for (size_t v = 0; v < m->groups.variant_count; v++) {
-    const run_group *group = best_of(m, v);
-    if (group == NULL) continue;
-    MO_TRY(add_summary_row(m, table, group, error));
-    name_runs(figure, group);
-  }
-  return tell_summary(m, figure, error);
+  for (size_t v = 0; v < m->groups.variant_count; v++)
+    if (best_of(m, v) != NULL) add_summary_row(m, &s, best_of(m, v));
 }
 
-typedef mousse_status curve_maker(json_t *series, const run_group *group, double from,
-                                  mo_error *error);
-
-/* from: the part of the run before it is not shown. */
-static mousse_status add_curve_chart(const maker *m, json_t *figure, const char *label,
-                                     double from, curve_maker *curve, mo_error *error)
+/* A curve that blows up would press all others flat: the chart fits those that do not, and what
+ * leaves it is cut off. from: the part of the run before it is not shown. */
+static void add_curve_chart(const maker *m, json_t *figure, const char *label, double from,
+                            curve_maker *curve)
 {
-  char title[128];
+  char title[128], name[RUN_LABEL + 16];
   snprintf(title, sizeof title, "%s, %s",
            m->groups.count > FEW_GROUPS ? "Best learning rates" : "All settings",
            from > 0 ? "second half" : "whole run");
   json_t *chart = results_chart(figure, title, results_axis("step", "linear"),
                                 results_axis(label, "linear"));
+  curve_views(chart);
   for (size_t i = 0; i < m->groups.count; i++) {
     const run_group *group = &m->groups.list[i];
-    if (is_shown(m, i))
-      MO_TRY(curve(results_series(chart, group->label, "line"), group, from, error));
+    const bool blew_up = run_group_blew_up(group);
+    if (!is_shown(m, i)) continue;
+    snprintf(name, sizeof name, "%s%s", group->label, blew_up ? " (diverged)" : "");
+    json_t *series = results_series(chart, name, "line");
+    curve(series, group, from);
+    if (!blew_up) results_fit(chart, series);
   }
-  return MOUSSE_OK;
 }
 
 /* The first steps fall so far that the differences at the end need a chart of their own. */
-static mousse_status add_curves(const maker *m, const char *id, const char *title,
-                                const char *label, curve_maker *curve, mo_error *error)
+static void add_curves(const maker *m, const char *id, const char *title, const char *label,
+                       curve_maker *curve)
 {
   json_t *figure = results_figure(m->results, id, title, "");
-  MO_TRY(add_curve_chart(m, figure, label, 0, curve, error));
-  MO_TRY(add_curve_chart(m, figure, label, 0.5, curve, error));
+  add_curve_chart(m, figure, label, 0, curve);
+  add_curve_chart(m, figure, label, 0.5, curve);
   for (size_t i = 0; i < m->groups.count; i++)
     if (is_shown(m, i)) name_runs(figure, &m->groups.list[i]);
-  return MOUSSE_OK;
 }
 
-/* The best learning rate of a variant has another on both sides. */
-static bool is_inside(const maker *m, const run_group *best)
+/* Whether the best learning rate of a variant is the lowest or highest of several tried. */
+static bool is_at_edge(const maker *m, const run_group *best)
 {
   const run_group *list = m->groups.list, *end = list + m->groups.count;
-  return best > list && best + 1 < end && best[-1].variant == best->variant &&
-         best[1].variant == best->variant;
+  const bool lower = best > list && best[-1].variant == best->variant;
+  const bool higher = best + 1 < end && best[1].variant == best->variant;
+  return lower != higher;
 }
 
 static void tell_sweep(const maker *m, json_t *figure)
@@ -202,15 +223,27 @@ static void tell_sweep(const maker *m, json_t *figure)
     const run_group *best = best_of(m, v);
     const size_t left = sizeof text - (size_t)(at - text);
     if (best == NULL || left < RUN_LABEL + 32) continue;
-    edges += !is_inside(m, best);
+    edges += is_at_edge(m, best);
     at += snprintf(at, left, "%s%s %g%s", at > text ? ", " : "", m->groups.variants[v].label,
-                   best->lr, is_inside(m, best) ? "" : "*");
+                   best->lr, is_at_edge(m, best) ? "*" : "");
   }
   if (at > text)
-    results_finding(figure, "Best learning rates: %s.%s", text,
-                    edges > 0 ? " * At the edge of those tried: there may be a better one "
-                                "beyond."
-                              : "");
+    results_finding(
+        figure, "Best learning rates: %s.%s", text,
+        edges > 0 ? " * The lowest or highest one tried: a better one may lie beyond." : "");
+}
+
+static void draw_variant(const maker *m, json_t *figure, json_t *chart, size_t variant)
+{
+  json_t *series = results_series(chart, m->groups.variants[variant].label, "line");
+  for (size_t i = 0; i < m->groups.count; i++) {
+    const run_group *group = &m->groups.list[i];
+    if (group->variant != variant) continue;
+    const run_mean *loss = &group->final_loss;
+    results_point(series, group->lr, loss->mean, loss->spread);
+    if (!run_group_blew_up(group)) results_fit_point(chart, loss->mean, loss->spread);
+    name_runs(figure, group);
+  }
 }
 
 static void add_sweep(const maker *m)
@@ -221,30 +254,19 @@ static void add_sweep(const maker *m)
       results_chart(figure, "Final validation loss, mean and standard deviation over seeds",
                     results_axis("peak learning rate", "log"),
                     results_axis("final validation loss", "linear"));
-  for (size_t v = 0; v < m->groups.variant_count; v++) {
-    json_t *series = NULL;
-    for (size_t i = 0; i < m->groups.count; i++) {
-      const run_group *group = &m->groups.list[i];
-      if (group->variant != v) continue;
-      if (series == NULL) series = results_series(chart, m->groups.variants[v].label, "line");
-      results_point(series, group->lr, group->final_loss.mean, group->final_loss.spread);
-      name_runs(figure, group);
-    }
-  }
+  for (size_t v = 0; v < m->groups.variant_count; v++) draw_variant(m, figure, chart, v);
   tell_sweep(m, figure);
 }
 
 /* Bars of one quantity at the best learning rates; nothing when it is not known of any. */
 static void add_bars(const maker *m, json_t *figure, const char *title, const char *label,
-                     size_t quantity, double unit)
+                     run_mean (*quantity)(const run_group *), double unit)
 {
   json_t *axis = results_categories("optimizer"), *series = NULL;
   for (size_t v = 0, place = 0; v < m->groups.variant_count; v++) {
-    run_mean mean;
     const run_group *group = best_of(m, v);
-    if (group == NULL) continue;
-    memcpy(&mean, (const char *)group + quantity, sizeof mean);
-    if (mean.count == 0) continue;
+    if (group == NULL || quantity(group).count == 0) continue;
+    const run_mean mean = quantity(group);
     if (series == NULL)
       series = results_series(
           results_chart(figure, title, json_incref(axis), results_axis(label, "linear")), label,
@@ -256,19 +278,28 @@ static void add_bars(const maker *m, json_t *figure, const char *title, const ch
   json_decref(axis);
 }
 
+static run_mean step_seconds(const run_group *group)
+{
+  return group->step_seconds;
+}
+
+static run_mean peak_bytes(const run_group *group)
+{
+  return group->peak_bytes;
+}
+
 static void add_cost(const maker *m)
 {
+  if (winner_without(m, NULL) == NULL) return;
   json_t *figure = results_figure(m->results, "cost", "Time and memory", "");
-  add_bars(m, figure, "Time of a step, median", "milliseconds",
-           offsetof(run_group, step_seconds), 1e-3);
-  add_bars(m, figure, "Peak memory of the process", "MiB", offsetof(run_group, peak_bytes),
-           mebibyte);
+  add_bars(m, figure, "Time of a step, median", "milliseconds", step_seconds, 1e-3);
+  add_bars(m, figure, "Peak memory of the process", "MiB", peak_bytes, mebibyte);
 }
 
 static const char *state_of(const run_record *run)
 {
-  if (run->status == RECORD_DIVERGED) return "diverged";
-  if (run->status == RECORD_FAILED) return "failed";
+  if (run->result.status == RECORD_DIVERGED) return "diverged";
+  if (run->result.status == RECORD_FAILED) return "failed";
   return run->complete ? "complete" : "not finished";
 }
 
@@ -289,7 +320,7 @@ static void add_runs(const maker *m)
     results_number(row, run->step_count > 0 ? (double)run->steps[run->step_count - 1].step : 0);
     results_number(row, run->final_loss);
     results_number(row, 1e3 * run->step_seconds);
-    results_number(row, run->peak_bytes / mebibyte);
+    results_number(row, run->result.peak_bytes / mebibyte);
     results_text(row, state_of(run));
     results_run(figure, run->name);
   }
@@ -297,45 +328,25 @@ static void add_runs(const maker *m)
 
 static void add_notes(const maker *m)
 {
-  char text[160];
+  char text[320], names[128];
   size_t unfinished = 0;
-  const char *unlike = run_records_unlike(m->records);
   for (size_t i = 0; i < m->records->count; i++) unfinished += !m->records->list[i].complete;
-  if (unlike != NULL) {
-    snprintf(
-        text, sizeof text,
-        "The runs do not all have the same %s: their losses, and the way to a common loss, "
-        "compare unlike things.",
-        unlike);
+  if (run_records_unlike(m->records, names, sizeof names)) {
+    snprintf(text, sizeof text,
+             "The runs differ in %s: their losses, and the way to a common loss, compare "
+             "unlike things.",
+             names);
     results_note(m->results, text);
   }
-  results_note(
-      m->results,
-      "Losses are in nats per token. Seconds are steps times the median seconds of a "
-      "step, validations and checkpoints not counted: on a machine that other programs "
-      "share, this varies less than the clock.");
-  results_note(m->results, "A spread is the standard deviation over runs that differ only in "
-                           "their seed.");
-  snprintf(text, sizeof text,
-           "%zu of %zu runs did not take all their steps; they have no final "
-           "loss here.",
+  results_note(m->results,
+               "Losses are in nats per token. Seconds are steps times the median seconds of a "
+               "step, without validations and checkpoints: on a machine that other programs "
+               "share, this varies less than the clock.");
+  results_note(m->results,
+               "A spread is the standard deviation over runs that differ only in their seed.");
+  snprintf(text, sizeof text, "%zu of %zu runs did not take all their steps: no final loss.",
            unfinished, m->records->count);
   if (unfinished > 0) results_note(m->results, text);
-}
-
-static mousse_status make(maker *m, mo_error *error)
-{
-  if (!isfinite(m->target)) m->target = common_loss(m);
-  add_notes(m);
-  MO_TRY(add_summary(m, error));
-  MO_TRY(add_curves(m, "validation", "Validation loss", "validation loss", curve_validation,
-                    error));
-  MO_TRY(add_curves(m, "training", "Training loss, smoothed", "training loss", curve_training,
-                    error));
-  add_sweep(m);
-  add_cost(m);
-  add_runs(m);
-  return results_check(m->results, error);
 }
 
 mousse_status report_runs(const run_records *records, const char *command, double target,
@@ -347,8 +358,16 @@ mousse_status report_runs(const run_records *records, const char *command, doubl
            records->count == 1 ? "run" : "runs");
   MO_TRY(run_groups_make(&m.groups, records, error));
   m.results = results_new(title, command);
-  const mousse_status status = make(&m, error);
+  if (!isfinite(m.target)) m.target = common_loss(&m);
+  add_notes(&m);
+  add_summary(&m);
+  add_curves(&m, "validation", "Validation loss", "validation loss", curve_validation);
+  add_curves(&m, "training", "Training loss, smoothed", "training loss", curve_training);
+  add_sweep(&m);
+  add_cost(&m);
+  add_runs(&m);
   run_groups_release(&m.groups);
+  const mousse_status status = results_check(m.results, error);
   if (status == MOUSSE_OK)
     *results = m.results;
   else

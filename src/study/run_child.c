@@ -4,11 +4,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "study/loss_watch.h"
+#include "study/run_result.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,20 +53,22 @@ mousse_status run_child_start(study_run *r, const char *program, mo_error *error
   return MOUSSE_OK;
 }
 
+static double seconds_of(struct timeval time)
+{
+  return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
 static mousse_status write_result(const study_run *r, const struct rusage *used,
                                   mo_error *error)
 {
-  char path[MO_SETTING_PATH], text[512];
-  const double cpu = (double)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) +
-                     (double)(used->ru_utime.tv_usec + used->ru_stime.tv_usec) / 1e6;
-  MO_TRY(mo_path_join(path, sizeof path, r->directory, "result.json", error));
-  const int length = snprintf(
-      text, sizeof text,
-      "{\"status\": \"%s\", \"steps\": %llu, \"peak_bytes\": %lld, \"wall_seconds\": %.3f, "
-      "\"cpu_seconds\": %.3f}\n",
-      study_state_name(r->state), (unsigned long long)r->course.step,
-      (long long)used->ru_maxrss * 1024, mo_seconds() - r->started, cpu);
-  return mo_file_write(path, text, (size_t)length, error);
+  const run_result result = {
+      .status = r->state == STUDY_COMPLETE ? RECORD_COMPLETE : RECORD_DIVERGED,
+      .steps = r->course.step,
+      .peak_bytes = (double)used->ru_maxrss * 1024,
+      .wall_seconds = mo_seconds() - r->started,
+      .cpu_seconds = seconds_of(used->ru_utime) + seconds_of(used->ru_stime),
+  };
+  return run_result_write(&result, r->directory, error);
 }
 
 /* All of the file once more: the child may have cut off and rewritten what was read while it
@@ -103,21 +104,11 @@ mousse_status run_child_attend(study_run *r, bool stop_diverged, mo_error *error
   return r->state == STUDY_FAILED ? MOUSSE_OK : write_result(r, &used, error);
 }
 
-mousse_status run_result_read(study_run *r, mo_error *error)
+mousse_status run_child_look(study_run *r, mo_error *error)
 {
-  char path[MO_SETTING_PATH];
-  json_error_t problem;
-  MO_TRY(mo_path_join(path, sizeof path, r->directory, "result.json", error));
-  if (access(path, F_OK) != 0) return MOUSSE_OK;
-  json_t *result = json_load_file(path, 0, &problem);
-  const char *status = json_string_value(json_object_get(result, "status"));
-  if (status != NULL && strcmp(status, "complete") == 0)
-    r->state = STUDY_COMPLETE;
-  else if (status != NULL && strcmp(status, "diverged") == 0)
-    r->state = STUDY_DIVERGED;
-  json_decref(result);
-  if (r->state != STUDY_WAITING) return MOUSSE_OK;
-  return mo_fail(error, MOUSSE_BAD_FORMAT,
-                 "%s: has no \"status\" of complete or diverged; remove it to repeat the run",
-                 path);
+  run_result result;
+  MO_TRY(run_result_read(&result, r->directory, error));
+  if (result.status == RECORD_COMPLETE) r->state = STUDY_COMPLETE;
+  if (result.status == RECORD_DIVERGED) r->state = STUDY_DIVERGED;
+  return MOUSSE_OK;
 }

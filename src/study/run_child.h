@@ -13,6 +13,6 @@ mousse_status run_child_start(study_run *run, const char *program, mo_error *err
 mousse_status run_child_attend(study_run *run, bool stop_diverged, mo_error *error);
 
 /* DIRECTORY/result.json into run->state; unchanged when there is none. */
-mousse_status run_result_read(study_run *run, mo_error *error);
+mousse_status run_child_look(study_run *run, mo_error *error);
 
 #endif

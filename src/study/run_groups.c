@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of run.def that say nothing about a checkpoint but make another model or task. */
+/* Rows of options.def that say nothing about a checkpoint but make another model or task. */
 static const char *const model_rows[] = {"preset", "model_dim",       "n_layer",
                                          "n_head", "sequence_length", "vocab_size",
                                          "init",   "data_dir"};
@@ -36,15 +36,31 @@ static bool same_row(size_t row, const train_options *a, const train_options *b)
          strcmp(x, y) == 0;
 }
 
-const char *run_records_unlike(const run_records *records)
+/* Whether the runs differ in an option that makes another model, task or length. */
+static bool differs(const run_records *records, size_t row)
 {
+  const char *name = train_settings.rows[row].name;
+  if (!is_model_row(name) && strcmp(name, "num_iterations") != 0) return false;
+  for (size_t i = 1; i < records->count; i++)
+    if (!same_row(row, &records->list[0].options, &records->list[i].options)) return true;
+  return false;
+}
+
+bool run_records_unlike(const run_records *records, char *names, size_t capacity)
+{
+  size_t used = 0, more = 0;
+  names[0] = '\0';
   for (size_t row = 0; row < train_settings.count; row++) {
     const char *name = train_settings.rows[row].name;
-    if (!is_model_row(name) && strcmp(name, "num_iterations") != 0) continue;
-    for (size_t i = 1; i < records->count; i++)
-      if (!same_row(row, &records->list[0].options, &records->list[i].options)) return name;
+    if (!differs(records, row)) continue;
+    if (more > 0 || used + strlen(name) + 24 >= capacity)
+      more++;
+    else
+      used +=
+          (size_t)snprintf(names + used, capacity - used, "%s%s", used > 0 ? ", " : "", name);
   }
-  return NULL;
+  if (more > 0) snprintf(names + used, capacity - used, " and %zu more", more);
+  return used > 0;
 }
 
 /* The value of an opt.NAME or scalar.NAME; "" when it is not set. */
@@ -82,24 +98,7 @@ static bool same_variant(const run_record *a, const run_record *b)
 
 static bool same_group(const run_record *a, const run_record *b)
 {
-  return run_record_lr(a) == run_record_lr(b) && same_variant(a, b);
-}
-
-run_mean run_mean_of(const double *values, size_t count)
-{
-  run_mean result = {.mean = NAN, .spread = NAN};
-  double sum = 0, squares = 0;
-  for (size_t i = 0; i < count; i++)
-    if (isfinite(values[i])) {
-      sum += values[i];
-      result.count++;
-    }
-  if (result.count == 0) return result;
-  result.mean = sum / (double)result.count;
-  for (size_t i = 0; i < count; i++)
-    if (isfinite(values[i])) squares += (values[i] - result.mean) * (values[i] - result.mean);
-  if (result.count > 1) result.spread = sqrt(squares / (double)(result.count - 1));
-  return result;
+  return number_order(run_record_lr(a), run_record_lr(b)) == 0 && same_variant(a, b);
 }
 
 static mousse_status no_memory(mo_error *error)
@@ -116,29 +115,10 @@ static mousse_status add_to_group(run_groups *groups, const run_record *record, 
     if (!mo_grow(NULL, &groups->list, &groups->capacity, groups->count + 1, sizeof *group))
       return no_memory(error);
     group = &groups->list[groups->count++];
+    run_group_start(group);
     group->lr = run_record_lr(record);
   }
-  if (!mo_grow(NULL, &group->runs, &group->capacity, group->count + 1, sizeof *group->runs))
-    return no_memory(error);
-  group->runs[group->count++] = record;
-  return MOUSSE_OK;
-}
-
-static mousse_status summarise(run_group *group, mo_error *error)
-{
-  double *values = mo_allocate(NULL, 3 * group->count * sizeof *values);
-  if (values == NULL) return no_memory(error);
-  for (size_t i = 0; i < group->count; i++) {
-    const run_record *run = group->runs[i];
-    values[i] = run->complete ? run->final_loss : NAN;
-    values[group->count + i] = run->step_seconds;
-    values[2 * group->count + i] = run->peak_bytes;
-  }
-  group->final_loss = run_mean_of(values, group->count);
-  group->step_seconds = run_mean_of(values + group->count, group->count);
-  group->peak_bytes = run_mean_of(values + 2 * group->count, group->count);
-  mo_release(NULL, values, 3 * group->count * sizeof *values);
-  return MOUSSE_OK;
+  return run_group_add(group, record, error);
 }
 
 static size_t algorithm_rank(const run_group *group)
@@ -156,7 +136,7 @@ static int compare_groups(const void *a, const void *b)
   const size_t p = algorithm_rank(x), q = algorithm_rank(y);
   if (p != q) return p < q ? -1 : 1;
   if (x->variant != y->variant) return x->variant < y->variant ? -1 : 1;
-  return (x->lr > y->lr) - (x->lr < y->lr);
+  return number_order(x->lr, y->lr);
 }
 
 static mousse_status find_variants(run_groups *groups, mo_error *error)
@@ -268,7 +248,6 @@ static mousse_status make(run_groups *groups, const run_records *records, mo_err
 {
   for (size_t i = 0; i < records->count; i++)
     MO_TRY(add_to_group(groups, &records->list[i], error));
-  for (size_t i = 0; i < groups->count; i++) MO_TRY(summarise(&groups->list[i], error));
   /* Sorted by optimizer, so that variants are numbered in that order, and then by these. */
   qsort(groups->list, groups->count, sizeof *groups->list, compare_groups);
   MO_TRY(find_variants(groups, error));
@@ -287,9 +266,7 @@ mousse_status run_groups_make(run_groups *groups, const run_records *records, mo
 
 void run_groups_release(run_groups *groups)
 {
-  for (size_t i = 0; i < groups->count; i++)
-    mo_release(NULL, groups->list[i].runs,
-               groups->list[i].capacity * sizeof *groups->list[i].runs);
+  for (size_t i = 0; i < groups->count; i++) run_group_release(&groups->list[i]);
   mo_release(NULL, groups->list, groups->capacity * sizeof *groups->list);
   mo_release(NULL, groups->variants, groups->variant_capacity * sizeof *groups->variants);
   *groups = (run_groups){0};

@@ -1,10 +1,8 @@
 /* run_record.h - what a run directory tells about the run that was made there.
  *
- *     DIR/config.yaml     the options (train/run.h)
+ *     DIR/config.yaml     the options (train/options.h)
  *     DIR/metrics.jsonl   steps, validations, telemetry (train/metrics.h)
- *     DIR/result.json     how it ended, when 'mousse sweep' made it:
- *                         {"status": "complete" | "diverged" | "failed", "peak_bytes": N,
- *                          "wall_seconds": x, "cpu_seconds": x}
+ *     DIR/result.json     how it ended, when 'mousse sweep' made it (run_result.h)
  *
  * Values that were not finite (null in the file) or are not known are NaN. A last line that a
  * killed process left damaged is passed over; any other damage is an error with file and line.
@@ -12,6 +10,7 @@
 #ifndef MOUSSE_STUDY_RUN_RECORD_H
 #define MOUSSE_STUDY_RUN_RECORD_H
 
+#include "study/run_result.h"
 #include "train/options.h"
 
 typedef struct record_step {
@@ -21,7 +20,7 @@ typedef struct record_step {
 
 typedef struct record_validation {
   uint64_t step, tokens;
-  double loss;
+  double loss, bits_per_byte; /* the latter NaN in files of older versions */
 } record_validation;
 
 /* One quantity of one matrix, e.g. (100, "h.0.attn.q", "update_rms", 0.21). */
@@ -30,13 +29,6 @@ typedef struct record_telemetry {
   char matrix[64], quantity[32];
   double value;
 } record_telemetry;
-
-typedef enum record_status {
-  RECORD_UNKNOWN, /* there is no result.json */
-  RECORD_COMPLETE,
-  RECORD_DIVERGED,
-  RECORD_FAILED
-} record_status;
 
 typedef struct run_record {
   char directory[MO_SETTING_PATH]; /* without links, absolute */
@@ -49,10 +41,10 @@ typedef struct run_record {
   record_telemetry *telemetry; /* owned; empty unless asked for */
   size_t telemetry_count, telemetry_capacity;
   double final_loss;   /* of the last validation */
+  double final_bits;   /* its bits per byte */
   double step_seconds; /* the median */
-  bool complete;       /* all steps are taken and the run was not given up */
-  record_status status;
-  double peak_bytes, wall_seconds, cpu_seconds;
+  bool complete;       /* all steps are taken and the run was not stopped as diverged */
+  run_result result;
 } run_record;
 
 /* What of a run is read. */
@@ -66,9 +58,9 @@ void run_record_release(run_record *record);
 /* The peak learning rate: as set, or the optimizer's default. */
 double run_record_lr(const run_record *record);
 
-/* The first step, interpolated between validations, at which the validation loss is at most
- * `target`; NaN when it never is. */
-double run_record_steps_to(const run_record *record, double target);
+/* Whether it was stopped as diverged, or its last loss is not finite or more than 1 nat above
+ * its first. */
+bool run_record_blew_up(const run_record *record);
 
 typedef struct run_records {
   run_record *list; /* owned */

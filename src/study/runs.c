@@ -110,7 +110,7 @@ static mousse_status look_at(study_run *r, mo_error *error)
   if (status == MOUSSE_OK) status = options_read(made, path, &nowhere, error);
   if (status == MOUSSE_OK) status = compare_options(r, made, error);
   mo_release(NULL, made, sizeof *made);
-  if (status == MOUSSE_OK) status = run_result_read(r, error);
+  if (status == MOUSSE_OK) status = run_child_look(r, error);
   if (status == MOUSSE_OK && r->state != STUDY_WAITING)
     loss_watch_follow(&r->course, r->directory, (uint64_t)r->run.max_skipped);
   return status;

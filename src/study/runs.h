@@ -3,8 +3,8 @@
  *     DIR/lock                one study at a time
  *     DIR/NAME/run.yaml       what the run was asked to do
  *     DIR/NAME/output.txt     what the child printed
- *     DIR/NAME/result.json    how it ended: {"status", "steps", "peak_bytes", "wall_seconds",
- *                             "cpu_seconds"}; there only when it is complete or has diverged
+ *     DIR/NAME/result.json    how it ended (run_result.h); there only when it is complete or has
+ *                             diverged
  *     DIR/NAME/...            what `mousse train` writes
  *
  * A run that has a result.json is never repeated; one that was killed goes on from its last
@@ -24,7 +24,7 @@ typedef enum study_state {
   STUDY_WAITING,
   STUDY_RUNNING,
   STUDY_COMPLETE,
-  STUDY_DIVERGED, /* stopped early: see divergence.h */
+  STUDY_DIVERGED, /* stopped early: see loss_watch.h */
   STUDY_FAILED    /* the child ended with an error; tried again when the study is repeated */
 } study_state;
 

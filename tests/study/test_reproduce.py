@@ -73,7 +73,8 @@ class Reproduce(ProgramTest):
 
     def losses(self, directory):
         figure = json.loads(self.read(f"{directory}/results.json"))["figures"][0]
-        return figure["finding"], figure["charts"], [row[:5] for row in figure["tables"][0]["rows"]]
+        points = [[series["name"], series["points"]] for chart in figure["charts"] for series in chart["series"]]
+        return figure["finding"], points, [row[:5] for row in figure["tables"][0]["rows"]]
 
     def test_unknown_figures_are_refused(self):
         self.assertIn("did you mean 'sides'", self.failure(2, "reproduce", "side"))

@@ -77,13 +77,16 @@ static void test_ranges_that_are_none_are_refused(void **state)
 
 static void write_losses(void **state, const double *losses, size_t count)
 {
-  char text[4096];
+  char text[8192];
   size_t used = 0;
   for (size_t i = 0; i < count; i++)
     used += (size_t)snprintf(text + used, sizeof text - used,
                              isfinite(losses[i])
-                                 ? "{\"step\": %zu, \"loss\": %g}\n"
-                                 : "{\"step\": %zu, \"loss\": null, \"skipped\": true}\n",
+                                 ? "{\"step\": %zu, \"tokens\": 9, \"lr\": 1, "
+                                   "\"grad_norm\": 1, \"seconds\": 1, \"loss\": %g}\n"
+                                 : "{\"step\": %zu, \"tokens\": 9, \"lr\": 1, "
+                                   "\"grad_norm\": null, \"seconds\": 1, \"loss\": null, "
+                                   "\"skipped\": true}\n",
                              i + 1, losses[i]);
   scratch_write(state, "metrics.jsonl", text, used);
 }
@@ -110,6 +113,24 @@ static void test_divergence(void **state)
   assert_false(diverges(state, losses, 30)); /* two steps skipped, three are too many */
   losses[22] = NAN;
   assert_true(diverges(state, losses, 30));
+}
+
+static double last_validation(void **state, const char *text)
+{
+  loss_watch course;
+  scratch_write(state, "metrics.jsonl", text, strlen(text));
+  loss_watch_start(&course);
+  assert_false(loss_watch_follow(&course, *state, 3));
+  return course.val_loss;
+}
+
+/* null stands for a loss that was not finite: it is not 0, which would be the best of all. */
+static void test_a_null_validation_is_no_number(void **state)
+{
+  assert_true(last_validation(state, "{\"step\": 1, \"tokens\": 2, \"val_loss\": 3}\n") == 3);
+  assert_true(
+      isnan(last_validation(state, "{\"step\": 1, \"tokens\": 2, \"val_loss\": null}\n")));
+  assert_true(isnan(last_validation(state, "{\"step\": 1, \"tokens\": 2}\n")));
 }
 
 /* What is found must not depend on when one looks: here after every byte. */
@@ -142,6 +163,7 @@ int main(void)
       cmocka_unit_test(test_draws_stay_in_their_ranges),
       cmocka_unit_test(test_ranges_that_are_none_are_refused),
       scratch_test(test_divergence),
+      scratch_test(test_a_null_validation_is_no_number),
       scratch_test(test_divergence_does_not_depend_on_when_it_is_looked_for),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

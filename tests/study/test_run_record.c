@@ -1,4 +1,5 @@
 /* test_run_record.c - what run directories tell: complete, killed, damaged and missing ones. */
+#include "base/random.h"
 #include "scratch.h"
 #include "study/run_groups.h"
 
@@ -50,13 +51,19 @@ static void reads_a_complete_run(void **state)
   assert_string_equal(r.telemetry[0].quantity, "update_rms");
   assert_true(r.telemetry[0].value == 0.5 && isnan(r.telemetry[1].value));
   assert_true(isnan(r.steps[1].loss) && r.steps[3].loss == 4);
-  assert_true(r.final_loss == 3 && r.complete && r.status == RECORD_COMPLETE);
+  assert_true(r.final_loss == 3 && r.complete && r.result.status == RECORD_COMPLETE);
   assert_true(fabs(r.step_seconds - 0.25) < 1e-12);
-  assert_true(r.peak_bytes == 1000 && r.wall_seconds == 2.5 && r.cpu_seconds == 5);
+  assert_true(r.result.peak_bytes == 1000 && r.result.wall_seconds == 2.5 &&
+              r.result.cpu_seconds == 5);
   assert_true(run_record_lr(&r) == 0.02);
-  assert_true(run_record_steps_to(&r, 7) == 1); /* half way from 8 to 6 */
-  assert_true(run_record_steps_to(&r, 3) == 4);
-  assert_true(isnan(run_record_steps_to(&r, 2.9)));
+  run_group group;
+  run_group_start(&group);
+  assert_int_equal(run_group_add(&group, &r, &error), MOUSSE_OK);
+  assert_true(run_group_steps_to(&group, 7) == 1); /* half way from 8 to 6 */
+  assert_true(run_group_steps_to(&group, 3) == 4);
+  assert_true(isnan(run_group_steps_to(&group, 2.9)));
+  assert_false(run_group_blew_up(&group));
+  run_group_release(&group);
   run_record_release(&r);
 }
 
@@ -69,7 +76,8 @@ static void a_killed_run_is_incomplete(void **state)
   assert_int_equal(run_record_read(&r, path, RECORD_CURVES, &error), MOUSSE_OK);
   assert_int_equal(r.step_count, 2);
   assert_false(r.complete);
-  assert_true(r.status == RECORD_UNKNOWN && isnan(r.peak_bytes) && r.final_loss == 7);
+  assert_true(r.result.status == RECORD_UNKNOWN && isnan(r.result.peak_bytes) &&
+              r.final_loss == 7);
   run_record_release(&r);
 }
 
@@ -90,7 +98,7 @@ static void diverged_is_not_complete(void **state)
   mo_error error = {{0}};
   const char *path = make_run(state, "far", config, whole, "{\"status\": \"diverged\"}");
   assert_int_equal(run_record_read(&r, path, RECORD_CURVES, &error), MOUSSE_OK);
-  assert_true(r.status == RECORD_DIVERGED && !r.complete && r.telemetry_count == 0);
+  assert_true(r.result.status == RECORD_DIVERGED && !r.complete && r.telemetry_count == 0);
   run_record_release(&r);
 }
 
@@ -175,7 +183,8 @@ static void groups_by_all_but_the_seed(void **state)
   }
   assert_int_equal(run_records_find(&found, *state, RECORD_CURVES, &error), MOUSSE_OK);
   assert_int_equal(run_groups_make(&groups, &found, &error), MOUSSE_OK);
-  assert_null(run_records_unlike(&found));
+  char names[64];
+  assert_false(run_records_unlike(&found, names, sizeof names));
   assert_int_equal(groups.count, 4);
   assert_int_equal(groups.variant_count, 3);
   const run_group *two = NULL, *own = NULL, *alone = NULL;
@@ -200,10 +209,101 @@ static void unlike_runs_are_noticed(void **state)
   mo_error error = {{0}};
   make_run(state, "a", config, whole, NULL);
   make_run(state, "b", config, whole, NULL);
-  make_run(state, "c", "optimizer: muon\nn_layer: 5\nnum_iterations: 4\n", whole, NULL);
+  char names[64], few[32];
+  make_run(state, "c",
+           "optimizer: muon\nn_layer: 5\ndata_dir: other\npreset: nano\nnum_iterations: 9\n",
+           whole, NULL);
   assert_int_equal(run_records_find(&found, *state, RECORD_CURVES, &error), MOUSSE_OK);
-  assert_string_equal(run_records_unlike(&found), "n_layer");
+  assert_true(run_records_unlike(&found, names, sizeof names));
+  assert_string_equal(names, "preset, n_layer, data_dir, num_iterations");
+  assert_true(run_records_unlike(&found, few, sizeof few));
+  assert_string_equal(few, "preset and 3 more");
   run_records_release(&found);
+}
+
+/* A complete run whose last validation was not finite has no final loss: it wins nothing. */
+static void a_loss_that_is_null_never_wins(void **state)
+{
+  static const char nothing[] = STEP(3, 5, 0.2) STEP(4, 4, 0.3) VALIDATION(4, null);
+  run_records found = {0};
+  run_groups groups;
+  mo_error error = {{0}};
+  make_run(state, "null", "optimizer: muon\nlr: 0.1\nnum_iterations: 4\n", nothing, NULL);
+  make_run(state, "three", "optimizer: muon\nlr: 0.2\nnum_iterations: 4\n", whole, NULL);
+  make_run(state, "none", "optimizer: muon\nlr: 0.3\nnum_iterations: 4\n", STEP(4, 1, 1), NULL);
+  assert_int_equal(run_records_find(&found, *state, RECORD_CURVES, &error), MOUSSE_OK);
+  assert_int_equal(run_groups_make(&groups, &found, &error), MOUSSE_OK);
+  assert_int_equal(groups.variant_count, 1);
+  assert_true(groups.list[groups.variants[0].best].lr == 0.2);
+  assert_true(groups.list[0].final_loss.count == 0 && isnan(groups.list[0].final_loss.mean));
+  run_groups_release(&groups);
+  run_records_release(&found);
+}
+
+/* 5% of gaussian means must lie outside of their 95% intervals; of 4,000, 4.0 to 6.0% do. */
+static void intervals_hold_their_mean(void **state)
+{
+  (void)state;
+  size_t outside = 0;
+  for (uint64_t trial = 0; trial < 4000; trial++) {
+    run_mean m = run_mean_of_none();
+    for (uint64_t i = 0; i < 5; i++) run_mean_add(&m, mo_random_normal(7, trial, i));
+    outside += fabs(m.mean) > run_mean_margin(m);
+  }
+  assert_true(outside >= 160 && outside <= 240);
+  assert_true(isinf(run_mean_margin((run_mean){.mean = 1, .spread = NAN, .count = 1})));
+}
+
+static void means_leave_out_what_is_not_finite(void **state)
+{
+  (void)state;
+  run_mean m = run_mean_of_none();
+  assert_true(isnan(m.mean) && m.count == 0);
+  run_mean_add(&m, NAN);
+  run_mean_add(&m, 2);
+  assert_true(m.mean == 2 && isnan(m.spread));
+  run_mean_add(&m, INFINITY);
+  run_mean_add(&m, 4);
+  run_mean_add(&m, 9);
+  assert_true(m.count == 3 && m.mean == 5 && fabs(m.spread - sqrt(13)) < 1e-12);
+}
+
+static int by_number(const void *a, const void *b)
+{
+  return number_order(*(const double *)a, *(const double *)b);
+}
+
+static void what_is_no_number_comes_last(void **state)
+{
+  (void)state;
+  double values[] = {3, NAN, -1, NAN, 2, INFINITY, NAN, 0};
+  qsort(values, 8, sizeof *values, by_number);
+  assert_true(values[0] == -1 && values[1] == 0 && values[2] == 2 && values[3] == 3);
+  assert_true(isinf(values[4]) && isnan(values[5]) && isnan(values[7]));
+  assert_int_equal(number_order(NAN, NAN), 0);
+}
+
+/* Seeds differ by much more than the two settings, which paired differences do not see. */
+static void pairs_are_of_the_same_seed(void **state)
+{
+  (void)state;
+  run_record records[6] = {{.complete = true, .final_loss = 3.0, .options.seed = 1},
+                           {.complete = true, .final_loss = 4.0, .options.seed = 2},
+                           {.complete = true, .final_loss = 5.0, .options.seed = 3},
+                           {.complete = true, .final_loss = 4.9, .options.seed = 3},
+                           {.complete = true, .final_loss = 2.9, .options.seed = 1},
+                           {.complete = false, .final_loss = 0.0, .options.seed = 2}};
+  run_group base, better;
+  mo_error error = {{0}};
+  run_group_start(&base);
+  run_group_start(&better);
+  for (size_t i = 0; i < 6; i++)
+    assert_int_equal(run_group_add(i < 3 ? &base : &better, &records[i], &error), MOUSSE_OK);
+  const run_mean difference = run_group_paired(&better, &base);
+  assert_int_equal(difference.count, 2);
+  assert_true(fabs(difference.mean + 0.1) < 1e-12 && difference.spread < 1e-12);
+  run_group_release(&base);
+  run_group_release(&better);
 }
 
 int main(void)
@@ -218,6 +318,11 @@ int main(void)
       scratch_test(finds_runs_below),
       scratch_test(groups_by_all_but_the_seed),
       scratch_test(unlike_runs_are_noticed),
+      scratch_test(a_loss_that_is_null_never_wins),
+      cmocka_unit_test(intervals_hold_their_mean),
+      cmocka_unit_test(means_leave_out_what_is_not_finite),
+      cmocka_unit_test(what_is_no_number_comes_last),
+      cmocka_unit_test(pairs_are_of_the_same_seed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,100 @@
+/* run_group.c - runs that are alike but for their seed. */
+#include "study/run_group.h"
+
+#include <math.h>
+
+void run_group_start(run_group *group)
+{
+  const run_mean none = run_mean_of_none();
+  *group = (run_group){.lr = NAN,
+                       .final_loss = none,
+                       .final_bits = none,
+                       .step_seconds = none,
+                       .peak_bytes = none};
+}
+
+mousse_status run_group_add(run_group *group, const run_record *run, mo_error *error)
+{
+  if (!mo_grow(NULL, &group->runs, &group->capacity, group->count + 1, sizeof *group->runs))
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to group the runs");
+  group->runs[group->count++] = run;
+  run_mean_add(&group->final_loss, run->complete ? run->final_loss : NAN);
+  run_mean_add(&group->final_bits, run->complete ? run->final_bits : NAN);
+  run_mean_add(&group->step_seconds, run->step_seconds);
+  run_mean_add(&group->peak_bytes, run->result.peak_bytes);
+  return MOUSSE_OK;
+}
+
+void run_group_release(run_group *group)
+{
+  mo_release(NULL, group->runs, group->capacity * sizeof *group->runs);
+  *group = (run_group){0};
+}
+
+bool run_group_blew_up(const run_group *group)
+{
+  for (size_t i = 0; i < group->count; i++)
+    if (run_record_blew_up(group->runs[i])) return true;
+  return false;
+}
+
+/* Runs of a group validate at the same steps, so the index is the place to look first. */
+static double validation_at(const run_record *run, size_t index, uint64_t step)
+{
+  size_t low = 0, high = run->validation_count;
+  if (index < high && run->validations[index].step == step) return run->validations[index].loss;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (run->validations[middle].step < step)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  const bool found = low < run->validation_count && run->validations[low].step == step;
+  return found ? run->validations[low].loss : NAN;
+}
+
+bool run_group_validation(const run_group *group, size_t index, uint64_t *step, run_mean *loss)
+{
+  *loss = run_mean_of_none();
+  if (group->count == 0 || index >= group->runs[0]->validation_count) return false;
+  *step = group->runs[0]->validations[index].step;
+  for (size_t i = 0; i < group->count; i++)
+    run_mean_add(loss, validation_at(group->runs[i], index, *step));
+  return true;
+}
+
+double run_group_steps_to(const run_group *group, double target)
+{
+  double before = NAN, before_step = 0;
+  uint64_t step = 0;
+  run_mean loss;
+  for (size_t i = 0; run_group_validation(group, i, &step, &loss); i++) {
+    if (loss.mean <= target && !isfinite(before)) return (double)step;
+    if (loss.mean <= target)
+      return before_step +
+             ((double)step - before_step) * (before - target) / (before - loss.mean);
+    before = loss.mean;
+    before_step = (double)step;
+  }
+  return NAN;
+}
+
+static const run_record *run_of_seed(const run_group *group, int64_t seed)
+{
+  for (size_t i = 0; i < group->count; i++)
+    if (group->runs[i]->complete && group->runs[i]->options.seed == seed) return group->runs[i];
+  return NULL;
+}
+
+run_mean run_group_paired(const run_group *group, const run_group *reference)
+{
+  run_mean difference = run_mean_of_none();
+  for (size_t i = 0; i < group->count; i++) {
+    const run_record *run = group->runs[i];
+    const run_record *other = run_of_seed(reference, run->options.seed);
+    if (run->complete && other != NULL)
+      run_mean_add(&difference, run->final_loss - other->final_loss);
+  }
+  return difference;
+}

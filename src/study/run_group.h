@@ -1,0 +1,41 @@
+/* run_group.h - runs that are alike but for their seed, as one thing with a mean and a spread.
+ * Reports (run_groups.h) and the paper's cells (paper/evidence.h) are made of these. */
+#ifndef MOUSSE_STUDY_RUN_GROUP_H
+#define MOUSSE_STUDY_RUN_GROUP_H
+
+#include "study/run_mean.h"
+#include "study/run_record.h"
+
+enum { RUN_LABEL = 128 };
+
+typedef struct run_group {
+  const run_record **runs; /* owned; the records are borrowed */
+  size_t count, capacity;
+  size_t variant; /* see run_groups.h */
+  double lr;
+  char label[RUN_LABEL];
+  run_mean final_loss, final_bits; /* of complete runs */
+  run_mean step_seconds;           /* of all */
+  run_mean peak_bytes;
+} run_group;
+
+void run_group_start(run_group *group); /* empty: its means are NaN */
+mousse_status run_group_add(run_group *group, const run_record *record, mo_error *error);
+void run_group_release(run_group *group);
+
+/* Whether one of its runs ended far above where it began (run_record_blew_up). */
+bool run_group_blew_up(const run_group *group);
+
+/* The validation number `index` of its first run, over all runs that validated at that step.
+ * False: it has no more of them. */
+bool run_group_validation(const run_group *group, size_t index, uint64_t *step, run_mean *loss);
+
+/* The first step, interpolated between validations, at which the mean validation loss is at
+ * most `target`; NaN when it never is. */
+double run_group_steps_to(const run_group *group, double target);
+
+/* The mean of `group` minus `reference` over the seeds that are complete in both: what differs
+ * between seeds is the same on both sides and cancels. */
+run_mean run_group_paired(const run_group *group, const run_group *reference);
+
+#endif

@@ -1,0 +1,76 @@
+/* run_mean.c - mean, spread and intervals. */
+#include "study/run_mean.h"
+
+#include <math.h>
+#include <stdio.h>
+
+run_mean run_mean_of_none(void)
+{
+  return (run_mean){.mean = NAN, .spread = NAN};
+}
+
+/* Welford's update: no second pass over the values. */
+void run_mean_add(run_mean *m, double value)
+{
+  if (!isfinite(value)) return;
+  const double before = m->count > 0 ? m->mean : 0;
+  m->count++;
+  m->mean = before + (value - before) / (double)m->count;
+  m->squares += (value - before) * (value - m->mean);
+  if (m->count > 1) m->spread = sqrt(m->squares / (double)(m->count - 1));
+}
+
+/* 97.5% quantiles of Student's t with 1, 2, ... degrees of freedom; between two of them the one
+ * with fewer degrees is taken, which is the larger. */
+static double quantile(double freedom)
+{
+  static const double values[] = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646,
+                                  2.3060,  2.2622, 2.2281, 2.2010, 2.1788, 2.1604, 2.1448,
+                                  2.1314,  2.1199, 2.1098, 2.1009, 2.0930, 2.0860};
+  const double count = sizeof values / sizeof *values;
+  if (!(freedom >= 1)) return INFINITY;
+  return values[(size_t)(fmin(freedom, count) - 1)];
+}
+
+double run_mean_margin(run_mean m)
+{
+  if (m.count == 0) return NAN;
+  if (m.count == 1) return INFINITY;
+  return quantile((double)m.count - 1) * m.spread / sqrt((double)m.count);
+}
+
+/* Of the difference of two means, with the degrees of freedom of Welch and Satterthwaite. */
+static double welch_margin(run_mean a, run_mean b)
+{
+  const double p = a.spread * a.spread / (double)a.count;
+  const double q = b.spread * b.spread / (double)b.count;
+  if (p + q == 0) return 0;
+  const double freedom =
+      (p + q) * (p + q) / (p * p / (double)(a.count - 1) + q * q / (double)(b.count - 1));
+  return quantile(freedom) * sqrt(p + q);
+}
+
+const char *run_mean_verdict(run_mean variant, run_mean reference)
+{
+  const double difference = variant.mean - reference.mean;
+  if (variant.count == 0) return "diverges";
+  if (variant.count < 3 || reference.count < 3) return "fewer than three runs";
+  if (fabs(difference) <= welch_margin(variant, reference)) return "no clear difference";
+  return difference > 0 ? "worse" : "better";
+}
+
+void run_mean_text(run_mean m, char text[64])
+{
+  if (m.count == 0)
+    snprintf(text, 64, "diverged");
+  else if (m.count == 1)
+    snprintf(text, 64, "%.4f (1)", m.mean);
+  else
+    snprintf(text, 64, "%.4f ± %.4f (%zu)", m.mean, m.spread, m.count);
+}
+
+int number_order(double a, double b)
+{
+  if (isnan(a) || isnan(b)) return isnan(a) - isnan(b);
+  return (a > b) - (a < b);
+}

@@ -1,0 +1,30 @@
+/* run_mean.h - the statistics of a study: mean, spread and what a difference is worth. */
+#ifndef MOUSSE_STUDY_RUN_MEAN_H
+#define MOUSSE_STUDY_RUN_MEAN_H
+
+#include <stddef.h>
+
+typedef struct run_mean {
+  double mean, spread; /* spread: the standard deviation; NaN for fewer than two */
+  size_t count;        /* of values; 0: mean is NaN */
+  double squares;      /* of the differences to the mean, summed */
+} run_mean;
+
+/* Of no values yet; then of one more, unless it is not finite. */
+run_mean run_mean_of_none(void);
+void run_mean_add(run_mean *mean, double value);
+
+/* Half of the 95% interval of the mean by Student's t; infinite for one value, NaN for none. */
+double run_mean_margin(run_mean mean);
+
+/* Whether a mean is clearly above ("worse") or below another, at 95% by Welch's t; at least
+ * three runs each are asked for. */
+const char *run_mean_verdict(run_mean variant, run_mean reference);
+
+/* "4.1961 ± 0.0032 (3)" as a cell of a table: mean, spread, number of runs. */
+void run_mean_text(run_mean mean, char text[64]);
+
+/* For qsort: -1, 0 or 1; what is not a number comes last. */
+int number_order(double a, double b);
+
+#endif

@@ -1,0 +1,85 @@
+/* run_result.c - result.json, read and written. */
+#include "study/run_result.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "study/metrics_line.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LARGEST_RESULT = 1 << 20, LONGEST_PATH = 4096 };
+
+static const char *const status_names[] = {"", "complete", "diverged", "failed"};
+
+static record_status status_of(const char *name)
+{
+  for (int i = RECORD_COMPLETE; i <= RECORD_FAILED; i++)
+    if (strcmp(name, status_names[i]) == 0) return (record_status)i;
+  return RECORD_UNKNOWN;
+}
+
+static mousse_status take(run_result *result, const json_t *object, const char *path,
+                          mo_error *error)
+{
+  const char *name = json_string_value(json_object_get(object, "status"));
+  result->status = status_of(name != NULL ? name : "");
+  if (result->status == RECORD_UNKNOWN)
+    return mo_fail(error, MOUSSE_BAD_FORMAT,
+                   "%.300s: status is '%.40s', expected complete, diverged or failed; remove "
+                   "the file to repeat the run",
+                   path, name != NULL ? name : "");
+  result->steps = (uint64_t)json_integer_value(json_object_get(object, "steps"));
+  metrics_number(object, "peak_bytes", &result->peak_bytes);
+  metrics_number(object, "wall_seconds", &result->wall_seconds);
+  metrics_number(object, "cpu_seconds", &result->cpu_seconds);
+  return MOUSSE_OK;
+}
+
+mousse_status run_result_read(run_result *result, const char *directory, mo_error *error)
+{
+  char path[LONGEST_PATH], *text = NULL;
+  size_t size = 0;
+  json_error_t reason;
+  *result = (run_result){.peak_bytes = NAN, .wall_seconds = NAN, .cpu_seconds = NAN};
+  MO_TRY(mo_path_join(path, sizeof path, directory, "result.json", error));
+  if (access(path, F_OK) != 0 && errno == ENOENT) return MOUSSE_OK;
+  MO_TRY(mo_file_read(NULL, path, LARGEST_RESULT, &text, &size, error));
+  json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
+  mo_release(NULL, text, size + 1);
+  if (object == NULL)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%.300s: line %d: not JSON: %s", path, reason.line,
+                   reason.text);
+  const mousse_status status = take(result, object, path, error);
+  json_decref(object);
+  return status;
+}
+
+static json_t *whole(double value)
+{
+  return isfinite(value) ? json_integer((json_int_t)value) : json_null();
+}
+
+static json_t *number(double value)
+{
+  return isfinite(value) ? json_real(value) : json_null();
+}
+
+mousse_status run_result_write(const run_result *result, const char *directory, mo_error *error)
+{
+  char path[LONGEST_PATH];
+  MO_TRY(mo_path_join(path, sizeof path, directory, "result.json", error));
+  json_t *object = json_pack(
+      "{s:s, s:I, s:o, s:o, s:o}", "status", status_names[result->status], "steps",
+      (json_int_t)result->steps, "peak_bytes", whole(result->peak_bytes), "wall_seconds",
+      number(result->wall_seconds), "cpu_seconds", number(result->cpu_seconds));
+  char *text = json_dumps(object, JSON_REAL_PRECISION(9));
+  json_decref(object);
+  if (text == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%.300s: no memory for it", path);
+  const mousse_status status = mo_file_write(path, text, strlen(text), error);
+  free(text);
+  return status;
+}

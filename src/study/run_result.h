@@ -1,0 +1,32 @@
+/* run_result.h - DIR/result.json: how a run ended that 'mousse sweep' or 'reproduce' made.
+ *
+ *     {"status": "complete" | "diverged" | "failed", "steps": N, "peak_bytes": N,
+ *      "wall_seconds": x, "cpu_seconds": x}
+ *
+ * It is there only when the run has ended for good, and is read and written only here.
+ */
+#ifndef MOUSSE_STUDY_RUN_RESULT_H
+#define MOUSSE_STUDY_RUN_RESULT_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+typedef enum record_status {
+  RECORD_UNKNOWN, /* there is no result.json */
+  RECORD_COMPLETE,
+  RECORD_DIVERGED,
+  RECORD_FAILED
+} record_status;
+
+typedef struct run_result {
+  record_status status;
+  uint64_t steps;
+  double peak_bytes, wall_seconds, cpu_seconds; /* NaN: not known */
+} run_result;
+
+mousse_status run_result_read(run_result *result, const char *directory, mo_error *error);
+mousse_status run_result_write(const run_result *result, const char *directory,
+                               mo_error *error);
+
+#endif
