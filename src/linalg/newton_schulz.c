@@ -8,36 +8,69 @@
 #include <math.h>
 #include <string.h>
 
-const char *const mo_newton_schulz_names[5] = {"you5", "jordan5", "polar5", "exact", NULL};
-
-enum { ITERATIONS = 5 };
+const char *const mo_newton_schulz_names[MO_NEWTON_SCHULZ_SETS + 1] = {
+    "you5", "jordan5", "polar5", "exact", "exact12", "polar8", NULL};
 
 typedef struct coefficients {
   float a, b, c;
 } coefficients;
 
-static const coefficients sets[][ITERATIONS] = {
-    [MO_YOU5] = {{4.0848f, -6.8946f, 2.9270f},
-                 {3.9505f, -6.3029f, 2.6377f},
-                 {3.7418f, -5.5913f, 2.3037f},
-                 {2.8769f, -3.1427f, 1.2046f},
-                 {2.8366f, -3.0525f, 1.2012f}},
-    [MO_JORDAN5] = {{3.4445f, -4.7750f, 2.0315f},
-                    {3.4445f, -4.7750f, 2.0315f},
-                    {3.4445f, -4.7750f, 2.0315f},
-                    {3.4445f, -4.7750f, 2.0315f},
-                    {3.4445f, -4.7750f, 2.0315f}},
-    /* Polar Express (arXiv:2505.16932), its first five, for X divided by 1.02 of its norm. */
-    [MO_POLAR5] = {{8.1566f, -22.4833f, 15.8788f},
-                   {4.0429f, -2.8089f, 0.5000f},
-                   {3.8917f, -2.7725f, 0.5061f},
-                   {3.2858f, -2.3681f, 0.4645f},
-                   {2.3465f, -1.7098f, 0.4232f}},
+/* The last row is repeated when there are more iterations than rows. */
+typedef struct coefficient_set {
+  int iterations, rows;
+  double safety; /* X is divided by this much more than its norm */
+  coefficients row[8];
+} coefficient_set;
+
+static const coefficient_set sets[] = {
+    [MO_YOU5] = {5,
+                 5,
+                 1.0,
+                 {{4.0848f, -6.8946f, 2.9270f},
+                  {3.9505f, -6.3029f, 2.6377f},
+                  {3.7418f, -5.5913f, 2.3037f},
+                  {2.8769f, -3.1427f, 1.2046f},
+                  {2.8366f, -3.0525f, 1.2012f}}},
+    [MO_JORDAN5] = {5, 1, 1.0, {{3.4445f, -4.7750f, 2.0315f}}},
+    /* Polar Express (arXiv:2505.16932), its first five. */
+    [MO_POLAR5] = {5,
+                   5,
+                   1.02,
+                   {{8.156554524902461f, -22.48329292557795f, 15.878769915207462f},
+                    {4.042929935166739f, -2.808917465908714f, 0.5000178451051316f},
+                    {3.8916678022926607f, -2.772484153217685f, 0.5060648178503393f},
+                    {3.285753657755655f, -2.3681294933425376f, 0.46449024233003106f},
+                    {2.3465413258596377f, -1.7097828382687081f, 0.42323551169305323f}}},
+    /* Tangent to 1 in 1: exact where the singular values are above 1e-3. */
+    [MO_EXACT12] = {12, 1, 1.0, {{2.0f, -1.5f, 0.5f}}},
+    /* Polar Express in eight steps, with its own safety of 1.01 per step folded in. */
+    [MO_POLAR8] = {8,
+                   8,
+                   1.0,
+                   {{8.2051f, -22.9019f, 16.4607f},
+                    {4.0664f, -2.8612f, 0.5184f},
+                    {3.9096f, -2.8234f, 0.5250f},
+                    {3.2856f, -2.4153f, 0.4853f},
+                    {2.2779f, -1.6198f, 0.3985f},
+                    {1.8726f, -1.2307f, 0.3585f},
+                    {1.8564f, -1.2132f, 0.3568f},
+                    {1.8750f, -1.2500f, 0.3750f}}},
 };
+
+static coefficients row_of(mo_newton_schulz_set set, int iteration)
+{
+  const coefficient_set *s = &sets[set];
+  return s->row[iteration < s->rows ? iteration : s->rows - 1];
+}
+
+int mo_newton_schulz_iterations(mo_newton_schulz_set set)
+{
+  return set == MO_EXACT ? 0 : sets[set].iterations;
+}
 
 double mo_newton_schulz_norm(mo_newton_schulz_set set, double frobenius, double epsilon)
 {
-  return (set == MO_POLAR5 ? 1.02 * frobenius : frobenius) + epsilon;
+  return (set == MO_EXACT ? 1.0 : sets[set].safety) * frobenius + epsilon;
 }
 
 MO_CLONES static void add_linear_terms(size_t n, const float *gram, coefficients k,
@@ -76,10 +109,10 @@ void mo_newton_schulz(mo_newton_schulz_set set, size_t rows, size_t cols, float 
   const bool wide = rows <= cols;
   const size_t n = wide ? rows : cols, k = wide ? cols : rows;
   float *from = x, *to = spare;
-  for (int i = 0; i < ITERATIONS; i++) {
+  for (int i = 0; i < sets[set].iterations; i++) {
     mo_syrk(MO_LOWER, wide ? MO_PLAIN : MO_TRANSPOSED, n, k, 1.0f, from, cols, 0.0f, gram, n);
     mo_mirror(n, gram, n);
-    quintic_triangle(n, gram, sets[set][i], factor);
+    quintic_triangle(n, gram, row_of(set, i), factor);
     if (wide)
       mo_symm_left(MO_LOWER, rows, cols, factor, rows, from, cols, to, cols);
     else
@@ -105,10 +138,10 @@ double mo_newton_schulz_gram(mo_newton_schulz_set set, size_t n, mo_gram_arrays 
 {
   /* X <- q X turns A = X X^T into q q A and the polynomial p into q p. All of these commute, so
    * every product is symmetric again. */
-  for (int i = 0; i < ITERATIONS; i++) {
-    const bool last = i + 1 == ITERATIONS;
+  for (int i = 0; i < sets[set].iterations; i++) {
+    const bool last = i + 1 == sets[set].iterations;
     float *factor = i == 0 ? m->polynomial : m->a;
-    quintic_factor(n, m->gram, sets[set][i], factor);
+    quintic_factor(n, m->gram, row_of(set, i), factor);
     if (i > 0) {
       commuting_product(n, factor, m->polynomial, m->b);
       swap(&m->polynomial, &m->b);

@@ -20,9 +20,14 @@ typedef enum mo_newton_schulz_set {
   MO_YOU5,
   MO_JORDAN5,
   MO_POLAR5,
-  MO_EXACT
+  MO_EXACT, /* the polar factor: mo_polar */
+  MO_EXACT12,
+  MO_POLAR8,
+  MO_NEWTON_SCHULZ_SETS
 } mo_newton_schulz_set;
-extern const char *const mo_newton_schulz_names[5];
+extern const char *const mo_newton_schulz_names[MO_NEWTON_SCHULZ_SETS + 1];
+
+int mo_newton_schulz_iterations(mo_newton_schulz_set set);
 
 /* What X is divided by before the iteration; epsilon is 1e-7 in the units of X. */
 double mo_newton_schulz_norm(mo_newton_schulz_set set, double frobenius, double epsilon);

@@ -98,6 +98,12 @@ static mousse_status bad_text(mousse_optimizer *opt, const mousse_option *info,
                  text, list);
 }
 
+/* Choices that are known by a second name. */
+static const char *usual_name(const char *text)
+{
+  return strcmp(text, "polar_express") == 0 ? "polar5" : text;
+}
+
 mousse_status mousse_set_text(mousse_optimizer *opt, int group, const char *name,
                               const char *text)
 {
@@ -108,7 +114,7 @@ mousse_status mousse_set_text(mousse_optimizer *opt, int group, const char *name
     return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT, "%s: the value must not be NULL",
                    name);
   for (size_t i = 0; option->info.choices != NULL && option->info.choices[i] != NULL; i++)
-    if (strcmp(option->info.choices[i], text) == 0)
+    if (strcmp(option->info.choices[i], usual_name(text)) == 0)
       return mousse_set(opt, group, name, (double)i);
   if (!mo_parse_double(text, &value)) return bad_text(opt, &option->info, text);
   return mousse_set(opt, group, name, value);

@@ -39,6 +39,12 @@ static bool grafted(const mo_spectral *p)
   return p->graft && (p->left.size > 0 || p->right.size > 0);
 }
 
+/* Of a polynomial; the exact factor costs about as much as 20 of them. */
+static double iterations(const mo_spectral *p)
+{
+  return p->set == MO_EXACT ? 20.0 : (double)mo_newton_schulz_iterations(p->set);
+}
+
 /* In products of s x s x l (s the short, l the long side), each counted as 2 s s l flops;
  * symmetric ones cost about 0.6. */
 static double plain_flops(const mo_spectral *p)
@@ -46,7 +52,7 @@ static double plain_flops(const mo_spectral *p)
   const double s = (double)shorter(p->shape), l = (double)longer(p->shape);
   const double whiten = 2 * s * l * (double)(p->left.block + p->right.block);
   const double iteration = 0.6 * 2 * s * s * l + 0.6 * 2 * s * s * s + 2 * s * s * l;
-  return (p->outer ? 2.0 : 1.0) * whiten + 5.0 * iteration;
+  return (p->outer ? 2.0 : 1.0) * whiten + iterations(p) * iteration;
 }
 
 static double fused_flops(const mo_spectral *p)
@@ -55,8 +61,8 @@ static double fused_flops(const mo_spectral *p)
   const double whiten = 2 * s * l * (double)long_side(p).block;
   const double roots = 3.3 * 2 * s * s * (double)short_side(p).block;
   const double gram = (long_side(p).size > 0 ? 1.0 : 0.6) * 2 * s * s * l;
-  const double iterations = 18.0 * 0.6 * 2 * s * s * s;
-  return whiten + roots + gram + iterations + 2 * s * s * l;
+  const double small = (4 * iterations(p) - 2) * 0.6 * 2 * s * s * s;
+  return whiten + roots + gram + small + 2 * s * s * l;
 }
 
 bool mo_spectral_fused_possible(const mo_spectral *p)

@@ -196,6 +196,8 @@ static void test_muon(void **state)
                                          "lr=0.02 shape=none weight_decay=0.1",
                                          "lr=0.02 newton_schulz=jordan5",
                                          "lr=0.02 newton_schulz=polar5",
+                                         "lr=0.02 newton_schulz=polar8",
+                                         "lr=0.02 newton_schulz=exact12",
                                          "lr=0.02 newton_schulz=exact"};
   for (size_t s = 0; s < SHAPES; s++)
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)

@@ -123,6 +123,12 @@ static void test_text_values(void **state)
   assert_error_mentions(r.opt, "both");
   assert_int_equal(mousse_set_text(r.opt, 0, "lr", "1e999"), MOUSSE_OUT_OF_RANGE);
   assert_int_equal(mousse_set_text(r.opt, 0, "sides", "right"), MOUSSE_OK);
+  double polar5 = 0, express = 1; /* a choice with a second name */
+  assert_int_equal(mousse_set_text(r.opt, 0, "newton_schulz", "polar5"), MOUSSE_OK);
+  assert_int_equal(mousse_get(r.opt, 0, "newton_schulz", &polar5), MOUSSE_OK);
+  assert_int_equal(mousse_set_text(r.opt, 0, "newton_schulz", "polar_express"), MOUSSE_OK);
+  assert_int_equal(mousse_get(r.opt, 0, "newton_schulz", &express), MOUSSE_OK);
+  assert_true(polar5 == express);
   assert_int_equal(mousse_get(r.opt, 0, "sides", &value), MOUSSE_OK);
   assert_true(value == 2);
   assert_int_equal(mousse_set_text(r.opt, 0, "lr", "5e-2"), MOUSSE_OK);

@@ -316,7 +316,8 @@ static void test_newton_schulz_forms_agree(void **state)
 {
   (void)state;
   static const size_t shapes[][2] = {{20, 20}, {16, 48}, {48, 16}};
-  for (int set = MO_YOU5; set < MO_EXACT; set++) {
+  for (int set = MO_YOU5; set < MO_NEWTON_SCHULZ_SETS; set++) {
+    if (set == MO_EXACT) continue;
     for (size_t s = 0; s < 3; s++) {
       const size_t m = shapes[s][0], n = shapes[s][1], k = m < n ? m : n;
       float *x = random_matrix(m, n, s), *spare = random_matrix(m, n, 1);
