@@ -41,7 +41,11 @@ int main(int argc, char **argv)
   size_t n[6] = {0};
   if (argc != 8) return 2;
   for (int i = 0; i < 6; i++) n[i] = strtoul(argv[i + 1], NULL, 10);
-  const gpt_config config = {n[0], n[1], n[2], n[3], n[5]};
+  const gpt_config config = {.vocab_size = n[0],
+                             .n_layer = n[1],
+                             .n_head = n[2],
+                             .n_embd = n[3],
+                             .sequence_len = n[5]};
   const gpt_shape shape = {.batch = n[4], .sequence = n[5], .gradients = true};
   check(gpt_params_create(&params, &config, true, NULL, &error), &error);
   gpt_params_initialise(params, 1, 0);

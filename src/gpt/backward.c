@@ -6,6 +6,9 @@
  *
  *     loop 1: attention of the layer; weights of MLP and c_proj
  *     loop 2: rows of this layer's input and of the next lower layer's MLP; weights of q, k, v
+ *
+ * Gains and biases: each tile writes its sums over its own rows, and these are added up in the
+ * order of the tiles when the loop is done.
  */
 #include "gpt/layers/layers.h"
 #include "gpt/pass.h"
@@ -13,20 +16,41 @@
 
 #include <string.h>
 
-/* d_x of the layer's output -> d_middle, behind the attention, and d_norm of `attended`. */
+/* Where a tile's sum for a gain or bias goes: the layer's vectors lie in the order of their
+ * gradients. NULL when the model does not have it. */
+static float *tile_sum(const gpt_step *s, const gpt_layer *w, const gpt_tensor *vector,
+                       gpt_rows rows)
+{
+  if (vector == NULL) return NULL;
+  const size_t tile = rows.first / s->tile_rows;
+  const float *first = gpt_first_vector(w)->gradient;
+  return s->pass->gradient.vectors + tile * s->pass->vector_count + (vector->gradient - first);
+}
+
+/* d_x of the layer's output -> d_middle, behind the attention, and d_attended. */
 static void mlp_rows(const gpt_step *s, size_t layer, gpt_rows rows)
 {
   const gpt_pass *p = s->pass;
   const gpt_layer w = gpt_params_layer(p->params, layer);
   const gpt_activations *k = &p->kept[layer];
+  const gpt_gradient_space *g = &p->gradient;
   const size_t C = s->C, n = rows.count, at = rows.first;
-  float *d_x = p->gradient.d_x + at * C, *d_middle = p->gradient.d_middle + at * C;
-  float *d_norm = p->gradient.d_norm + at * C, *d_hidden = p->gradient.d_hidden + at * 4 * C;
-  linear_backward(d_hidden, d_x, w.proj->value, n, 4 * C, C);
-  relu2_backward(d_hidden, k->hidden + at * 4 * C, n * 4 * C);
-  linear_backward(d_norm, d_hidden, w.fc->value, n, C, 4 * C);
-  rmsnorm_backward(d_middle, d_x, d_norm, k->norm2 + at * C, k->r2 + at, n, C);
-  linear_backward(d_norm, d_middle, w.c_proj->value, n, C, C);
+  float *d_x = g->d_x + at * C, *d_middle = g->d_middle + at * C, *d_norm = g->d_norm + at * C;
+  float *d_hidden = g->d_hidden + at * s->F, *d_active = g->d_active + at * s->W;
+  float *hidden = k->hidden + at * s->F, *norm = k->norm2 + at * C;
+  bias_backward(tile_sum(s, &w, w.proj_bias, rows), d_x, n, C);
+  linear_backward(d_active, d_x, w.proj->value, n, s->W, C);
+  if (k->active != k->hidden) gpt_mlp_forward(s->config, k->active + at * s->W, hidden, n);
+  gpt_mlp_backward(s->config, d_hidden, d_active, hidden, n);
+  bias_backward(tile_sum(s, &w, gpt_hidden_bias(&w), rows), d_hidden, n, s->F);
+  linear_backward(d_norm, d_hidden, gpt_hidden_matrix(&w)->value, n, C, s->F);
+  if (k->input2 != k->norm2)
+    gain_forward(k->input2 + at * C, norm, w.ln2_gain->value, gpt_value(w.ln2_bias), n, C);
+  gpt_norm_backward(s->config, gpt_norm2(&w), d_middle, d_x, d_norm,
+                    tile_sum(s, &w, w.ln2_gain, rows), tile_sum(s, &w, w.ln2_bias, rows), norm,
+                    k->r2 + at, n);
+  bias_backward(tile_sum(s, &w, w.c_proj_bias, rows), d_middle, n, C);
+  linear_backward(g->d_attended + at * s->A, d_middle, w.c_proj->value, n, s->A, C);
 }
 
 /* d_qkv -> d_x of the layer's input. */
@@ -37,9 +61,11 @@ static void input_rows(const gpt_step *s, size_t layer, gpt_rows rows)
   const gpt_activations *k = &p->kept[layer];
   const size_t C = s->C, n = rows.count, at = rows.first;
   const gpt_gradient_space *g = &p->gradient;
-  linear_backward(g->d_norm + at * C, g->d_qkv + at * 3 * C, w.c_q->value, n, C, 3 * C);
-  rmsnorm_backward(g->d_x + at * C, g->d_middle + at * C, g->d_norm + at * C, k->norm1 + at * C,
-                   k->r1 + at, n, C);
+  bias_backward(tile_sum(s, &w, w.q_bias, rows), g->d_qkv + at * s->S, n, s->S);
+  linear_backward(g->d_norm + at * C, g->d_qkv + at * s->S, w.c_q->value, n, C, s->S);
+  gpt_norm_backward(s->config, gpt_norm1(&w), g->d_x + at * C, g->d_middle + at * C,
+                    g->d_norm + at * C, tile_sum(s, &w, w.ln1_gain, rows),
+                    tile_sum(s, &w, w.ln1_bias, rows), k->norm1 + at * C, k->r1 + at, n);
 }
 
 static void top_tile(void *context, size_t item, int thread)
@@ -50,9 +76,13 @@ static void top_tile(void *context, size_t item, int thread)
   const gpt_pass *p = s->pass;
   const gpt_rows rows = gpt_tile(s, item);
   const size_t start = rows.first * s->C;
+  float *sums = p->gradient.final_vectors;
+  if (sums != NULL) sums += item * 2 * s->C;
   memset(p->gradient.d_x + start, 0, rows.count * s->C * sizeof(float));
-  rmsnorm_backward(p->gradient.d_x + start, p->gradient.d_x + start, p->gradient.d_norm + start,
-                   p->final + start, p->r_final + rows.first, rows.count, s->C);
+  gpt_norm_backward(s->config, gpt_final_norm(p->params), p->gradient.d_x + start,
+                    p->gradient.d_x + start, p->gradient.d_norm + start, sums,
+                    p->params->parts->ln_f_bias != NULL ? sums + s->C : NULL,
+                    p->normal_final + start, p->r_final + rows.first, rows.count);
   mlp_rows(s, c->layer, rows);
 }
 
@@ -65,23 +95,51 @@ static void lower_tile(void *context, size_t item, int thread)
   if (c->layer > 0) mlp_rows(c->step, c->layer - 1, rows);
 }
 
-/* Item: one head of one sequence. */
+/* Item: one head of k and v of one sequence, with the heads of q that share it. */
 static void attention_item(void *context, size_t item, int thread)
 {
   const gpt_layer_step *c = context;
   const gpt_step *s = c->step;
   const gpt_pass *p = s->pass;
+  const gpt_layer w = gpt_params_layer(p->params, c->layer);
   const gpt_activations *k = &p->kept[c->layer];
-  const size_t C = s->C, start = item / s->H * s->T, head = item % s->H;
-  const size_t column = head * s->head_size;
-  const float *q = k->qkv + start * 3 * C + column, *r = k->r_qk + start * 2 * s->H + head;
-  float *d_q = p->gradient.d_qkv + start * 3 * C + column;
-  attention_backward(d_q, d_q + C, d_q + 2 * C, p->gradient.d_norm + start * C + column,
-                     k->attended + start * C + column, C, k->log_sum + item * s->T, q, q + C,
-                     q + 2 * C, 3 * C, s->T, s->head_size, p->scratch[thread]);
-  rope_norm_backward(d_q, q, r, p->cosines, p->sines, s->T, s->head_size, 3 * C, 2 * s->H);
-  rope_norm_backward(d_q + C, q + C, r + s->H, p->cosines, p->sines, s->T, s->head_size, 3 * C,
-                     2 * s->H);
+  const size_t S = s->S, A = s->A, D = s->D, group = s->H / s->K, sequence = item / s->K;
+  const size_t start = sequence * s->T, shared = item % s->K, key = s->H + shared;
+  const float *row = k->qkv + start * S, *keys = row + key * D, *values = keys + s->K * D;
+  const float *r = k->r_qk + start * (s->H + s->K);
+  const float *normal = k->normal_qk != NULL ? k->normal_qk + start * (s->H + s->K) * D : NULL;
+  float *d_row = p->gradient.d_qkv + start * S, *d_keys = d_row + key * D;
+  float *sums = p->gradient.qk_gains != NULL ? p->gradient.qk_gains + item * 2 * D : NULL;
+  gpt_head_gradient one = {
+      .d_gain = sums, .gain = gpt_value(w.q_gain), .cosines = p->cosines, .sines = p->sines};
+  if (sums != NULL) memset(sums, 0, 2 * D * sizeof *sums);
+  for (size_t head = shared * group; head < (shared + 1) * group; head++) {
+    attention_backward(d_row + head * D, d_keys, d_keys + s->K * D,
+                       p->gradient.d_attended + start * A + head * D,
+                       k->attended + start * A + head * D, A,
+                       k->log_sum + (sequence * s->H + head) * s->T, row + head * D, keys,
+                       values, S, s->T, D, head > shared * group, p->scratch[thread]);
+    one.d = d_row + head * D, one.y = row + head * D, one.r = r + head;
+    one.normal = normal != NULL ? normal + head * D : NULL;
+    gpt_head_backward(s->config, &one, s->T);
+  }
+  one.d = d_keys, one.y = keys, one.r = r + key, one.gain = gpt_value(w.k_gain);
+  one.normal = normal != NULL ? normal + key * D : NULL;
+  one.d_gain = sums != NULL ? sums + D : NULL;
+  gpt_head_backward(s->config, &one, s->T);
+}
+
+/* The input of q, k and v once more, for their weights' gradient. */
+static void input_tile(void *context, size_t item, int thread)
+{
+  (void)thread;
+  const gpt_layer_step *c = context;
+  const gpt_layer w = gpt_params_layer(c->step->pass->params, c->layer);
+  const gpt_activations *k = &c->step->pass->kept[c->layer];
+  const gpt_rows rows = gpt_tile(c->step, item);
+  const size_t start = rows.first * c->step->C;
+  gain_forward(k->input1 + start, k->norm1 + start, w.ln1_gain->value, gpt_value(w.ln1_bias),
+               rows.count, c->step->C);
 }
 
 /* d_W = d_y^T x over all rows, for `outputs` rows of weights that start at w. */
@@ -98,13 +156,14 @@ static void attention_and_weights(gpt_layer_step *c)
   const gpt_layer w = gpt_params_layer(s->pass->params, c->layer);
   const gpt_activations *k = &s->pass->kept[c->layer];
   const gpt_gradient_space *g = &s->pass->gradient;
-  mo_product proj = weight_gradient(s, w.proj, g->d_x, s->C, k->hidden);
-  mo_product fc = weight_gradient(s, w.fc, g->d_hidden, 4 * s->C, k->norm2);
+  mo_product proj = weight_gradient(s, w.proj, g->d_x, s->C, k->active);
+  mo_product fc = weight_gradient(s, gpt_hidden_matrix(&w), g->d_hidden, s->F, k->input2);
   mo_product c_proj = weight_gradient(s, w.c_proj, g->d_middle, s->C, k->attended);
-  const mo_task tasks[] = {{s->batch->batch * s->H, attention_item, c},
+  const mo_task tasks[] = {{s->batch->batch * s->K, attention_item, c},
                            mo_product_plan(&proj),
                            mo_product_plan(&fc),
-                           mo_product_plan(&c_proj)};
+                           mo_product_plan(&c_proj),
+                           {k->input1 != k->norm1 ? s->tiles : 0, input_tile, c}};
   mo_parallel_tasks(s->pass->shape.threads, tasks, sizeof tasks / sizeof *tasks);
 }
 
@@ -112,10 +171,53 @@ static void rows_and_weights(gpt_layer_step *c)
 {
   const gpt_step *s = c->step;
   const gpt_layer w = gpt_params_layer(s->pass->params, c->layer);
-  mo_product qkv = weight_gradient(s, w.c_q, s->pass->gradient.d_qkv, 3 * s->C,
-                                   s->pass->kept[c->layer].norm1);
+  mo_product qkv =
+      weight_gradient(s, w.c_q, s->pass->gradient.d_qkv, s->S, s->pass->kept[c->layer].input1);
   const mo_task tasks[] = {{s->tiles, lower_tile, c}, mo_product_plan(&qkv)};
   mo_parallel_tasks(s->pass->shape.threads, tasks, sizeof tasks / sizeof *tasks);
+}
+
+/* gradient = beta gradient + the sum of `count` rows of sums, `stride` apart. */
+static void add_sums(const gpt_step *s, float *gradient, const float *sums, size_t count,
+                     size_t stride, size_t width)
+{
+  for (size_t j = 0; j < width; j++) {
+    float sum = sums[j];
+    for (size_t i = 1; i < count; i++) sum += sums[i * stride + j];
+    gradient[j] = s->beta > 0 ? gradient[j] + sum : sum;
+  }
+}
+
+/* The tiles' sums of a layer's vectors: those before the attention, or those behind it. */
+static void add_vectors(const gpt_step *s, size_t layer, bool input)
+{
+  const gpt_layer w = gpt_params_layer(s->pass->params, layer);
+  const gpt_tensor *first = gpt_first_vector(&w);
+  const size_t all = s->pass->vector_count, split = gpt_input_vectors(s->config);
+  const size_t from = input ? 0 : split, width = input ? split : all - split;
+  if (width > 0)
+    add_sums(s, first->gradient + from, s->pass->gradient.vectors + from, s->tiles, all, width);
+}
+
+static void add_qk_gains(const gpt_step *s, size_t layer)
+{
+  const gpt_layer w = gpt_params_layer(s->pass->params, layer);
+  const float *sums = s->pass->gradient.qk_gains;
+  const size_t heads = s->batch->batch * s->K, D = s->D;
+  if (sums == NULL) return;
+  add_sums(s, w.q_gain->gradient, sums, heads, 2 * D, D);
+  add_sums(s, w.k_gain->gradient, sums + D, heads, 2 * D, D);
+}
+
+static void add_final_vectors(const gpt_step *s)
+{
+  if (!gpt_has_final_vectors(s->pass)) return;
+  const gpt_model_tensors *w = s->pass->params->parts;
+  const float *sums = s->pass->gradient.final_vectors;
+  add_sums(s, w->ln_f_gain->gradient, sums, s->tiles, 2 * s->C, s->C);
+  if (w->ln_f_bias != NULL)
+    add_sums(s, w->ln_f_bias->gradient, sums + s->C, s->tiles, 2 * s->C, s->C);
+  gpt_tell_complete(s->pass);
 }
 
 enum { EMBEDDING_COLUMNS = 64 };
@@ -125,25 +227,44 @@ static void embedding_columns(void *context, size_t item, int thread)
   (void)thread;
   const gpt_step *s = ((const gpt_layer_step *)context)->step;
   const size_t first = item * EMBEDDING_COLUMNS, end = first + EMBEDDING_COLUMNS;
-  embedding_backward(gpt_params_wte(s->pass->params)->gradient, s->pass->gradient.d_x,
-                     s->batch->tokens, s->N, s->C, first, end < s->C ? end : s->C);
+  const size_t last = end < s->C ? end : s->C;
+  const gpt_model_tensors *w = s->pass->params->parts;
+  const float *d_x = s->pass->gradient.d_x;
+  embedding_backward(w->wte->gradient, d_x, s->batch->tokens, s->N, s->C, first, last);
+  if (w->wpe != NULL)
+    position_embedding_backward(w->wpe->gradient, d_x, s->N, s->T, s->C, first, last);
+}
+
+static void clear(const gpt_tensor *tensor)
+{
+  if (tensor != NULL) memset(tensor->gradient, 0, tensor->rows * tensor->cols * sizeof(float));
+}
+
+/* Rows are added one by one; a tied embedding already has its gradient as the head. */
+static void embedding(gpt_layer_step *c)
+{
+  const gpt_step *s = c->step;
+  const gpt_model_tensors *w = s->pass->params->parts;
+  if (s->beta == 0.0f && !s->config->tied) clear(w->wte);
+  if (s->beta == 0.0f) clear(w->wpe);
+  mo_parallel(s->pass->shape.threads, (s->C + EMBEDDING_COLUMNS - 1) / EMBEDDING_COLUMNS,
+              embedding_columns, c);
+  gpt_tell_complete(s->pass);
 }
 
 void gpt_backward(const gpt_step *s)
 {
-  const int threads = s->pass->shape.threads;
-  const size_t layers = s->pass->params->config.n_layer;
-  gpt_layer_step c = {s, layers - 1};
-  mo_parallel(threads, s->tiles, top_tile, &c);
+  gpt_layer_step c = {s, s->config->n_layer - 1};
+  mo_parallel(s->pass->shape.threads, s->tiles, top_tile, &c);
+  add_final_vectors(s);
   for (;; c.layer--) {
+    add_vectors(s, c.layer, false);
     attention_and_weights(&c);
+    add_qk_gains(s, c.layer);
     rows_and_weights(&c);
-    gpt_tell_complete(s->pass, layers - c.layer);
+    add_vectors(s, c.layer, true);
+    gpt_tell_complete(s->pass);
     if (c.layer == 0) break;
   }
-  const gpt_tensor *wte = gpt_params_wte(s->pass->params);
-  if (s->beta == 0.0f) memset(wte->gradient, 0, wte->rows * wte->cols * sizeof(float));
-  mo_parallel(threads, (s->C + EMBEDDING_COLUMNS - 1) / EMBEDDING_COLUMNS, embedding_columns,
-              &c);
-  gpt_tell_complete(s->pass, layers + 1);
+  embedding(&c);
 }

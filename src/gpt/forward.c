@@ -1,8 +1,8 @@
 /* forward.c - tokens to the normalised output of the last layer.
  *
- *     x = wte[token]
- *     per layer:  x += c_proj attention(q, k, v of rms(x));   x += proj relu(fc rms(x))^2
- *     final = rms(x)
+ *     x = wte[token] (+ wpe[position])
+ *     per layer:  x += c_proj attention(q, k, v of norm(x));   x += proj active(fc norm(x))
+ *     final = norm(x)
  *
  * Everything but attention works on single rows. A tile of rows therefore runs from behind one
  * attention up to the next in one go, and a layer needs two parallel loops.
@@ -16,12 +16,16 @@ static void before_attention(const gpt_step *s, size_t layer, gpt_rows rows)
   const gpt_pass *p = s->pass;
   const gpt_layer w = gpt_params_layer(p->params, layer);
   const gpt_activations *k = &p->kept[layer];
-  const size_t C = s->C, n = rows.count, at = rows.first;
-  float *qkv = k->qkv + at * 3 * C;
-  rmsnorm_forward(k->norm1 + at * C, k->r1 + at, p->x + at * C, n, C);
-  linear_forward(qkv, k->norm1 + at * C, w.c_q->value, n, C, 3 * C);
-  rope_norm_forward(qkv, k->r_qk + at * 2 * s->H, p->cosines, p->sines, at, n, s->T, s->H,
-                    s->head_size);
+  const size_t C = s->C, n = rows.count, at = rows.first, heads = s->H + s->K;
+  float *qkv = k->qkv + at * s->S, *input = k->input1 + at * C;
+  float *normal = k->normal_qk != NULL ? k->normal_qk + at * heads * s->D : NULL;
+  const rope_heads positions = {
+      .first = at, .rows = n, .length = s->T, .cosines = p->cosines, .sines = p->sines};
+  gpt_norm_forward(s->config, gpt_norm1(&w), input, k->norm1 + at * C, k->r1 + at,
+                   p->x + at * C, n);
+  linear_forward(qkv, input, w.c_q->value, n, C, s->S);
+  bias_forward(qkv, gpt_value(w.q_bias), n, s->S);
+  gpt_heads_forward(s->config, &w, qkv, normal, k->r_qk + at * heads, positions);
 }
 
 static void after_attention(const gpt_step *s, size_t layer, gpt_rows rows)
@@ -30,12 +34,16 @@ static void after_attention(const gpt_step *s, size_t layer, gpt_rows rows)
   const gpt_layer w = gpt_params_layer(p->params, layer);
   const gpt_activations *k = &p->kept[layer];
   const size_t C = s->C, n = rows.count, at = rows.first;
-  float *x = p->x + at * C, *hidden = k->hidden + at * 4 * C;
-  linear_forward_add(x, k->attended + at * C, w.c_proj->value, n, C, C);
-  rmsnorm_forward(k->norm2 + at * C, k->r2 + at, x, n, C);
-  linear_forward(hidden, k->norm2 + at * C, w.fc->value, n, C, 4 * C);
-  relu2_forward(hidden, n * 4 * C);
-  linear_forward_add(x, hidden, w.proj->value, n, 4 * C, C);
+  float *x = p->x + at * C, *hidden = k->hidden + at * s->F, *active = k->active + at * s->W;
+  float *input = k->input2 + at * C;
+  linear_forward_add(x, k->attended + at * s->A, w.c_proj->value, n, s->A, C);
+  bias_forward(x, gpt_value(w.c_proj_bias), n, C);
+  gpt_norm_forward(s->config, gpt_norm2(&w), input, k->norm2 + at * C, k->r2 + at, x, n);
+  linear_forward(hidden, input, gpt_hidden_matrix(&w)->value, n, C, s->F);
+  bias_forward(hidden, gpt_value(gpt_hidden_bias(&w)), n, s->F);
+  gpt_mlp_forward(s->config, active, hidden, n);
+  linear_forward_add(x, active, w.proj->value, n, s->W, C);
+  bias_forward(x, gpt_value(w.proj_bias), n, C);
 }
 
 static void first_tile(void *context, size_t item, int thread)
@@ -43,8 +51,11 @@ static void first_tile(void *context, size_t item, int thread)
   (void)thread;
   const gpt_step *s = ((const gpt_layer_step *)context)->step;
   const gpt_rows rows = gpt_tile(s, item);
-  embedding_forward(s->pass->x + rows.first * s->C, gpt_params_wte(s->pass->params)->value,
-                    s->batch->tokens + rows.first, rows.count, s->C);
+  const gpt_model_tensors *w = s->pass->params->parts;
+  float *x = s->pass->x + rows.first * s->C;
+  embedding_forward(x, w->wte->value, s->batch->tokens + rows.first, rows.count, s->C);
+  if (w->wpe != NULL)
+    position_embedding_forward(x, w->wpe->value, rows.first, rows.count, s->T, s->C);
   before_attention(s, 0, rows);
 }
 
@@ -65,8 +76,9 @@ static void last_tile(void *context, size_t item, int thread)
   const gpt_rows rows = gpt_tile(s, item);
   const size_t start = rows.first * s->C;
   after_attention(s, c->layer, rows);
-  rmsnorm_forward(s->pass->final + start, s->pass->r_final + rows.first, s->pass->x + start,
-                  rows.count, s->C);
+  gpt_norm_forward(s->config, gpt_final_norm(s->pass->params), s->pass->final + start,
+                   s->pass->normal_final + start, s->pass->r_final + rows.first,
+                   s->pass->x + start, rows.count);
 }
 
 static size_t attention_blocks(const gpt_step *s)
@@ -74,22 +86,22 @@ static size_t attention_blocks(const gpt_step *s)
   return (s->T + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK;
 }
 
-/* Item: one block of queries of one head. The blocks of a head follow each other, while its
+/* Item: one block of queries of one head; heads of q in a row share one of k and v. The blocks of a head follow each other, while its
  * keys and values are in the cache; the last block, which sees most keys, comes first. */
 static void attention_item(void *context, size_t item, int thread)
 {
   const gpt_layer_step *c = context;
   const gpt_step *s = c->step;
   const gpt_activations *k = &s->pass->kept[c->layer];
-  const size_t C = s->C, blocks = attention_blocks(s);
-  const size_t head = item / blocks, block = blocks - 1 - item % blocks;
+  const size_t S = s->S, A = s->A, D = s->D, blocks = attention_blocks(s);
+  const size_t item_head = item / blocks, block = blocks - 1 - item % blocks;
   const size_t first = block * ATTENTION_BLOCK, left = s->T - first;
-  const size_t start = head / s->H * s->T, column = head % s->H * s->head_size;
-  const float *q = k->qkv + start * 3 * C + column;
-  attention_forward(k->attended + (start + first) * C + column, C,
-                    k->log_sum + head * s->T + first, q + first * 3 * C, 3 * C, q + C,
-                    q + 2 * C, 3 * C, first, left < ATTENTION_BLOCK ? left : ATTENTION_BLOCK,
-                    s->head_size, s->pass->scratch[thread]);
+  const size_t start = item_head / s->H * s->T, head = item_head % s->H;
+  const float *row = k->qkv + start * S, *keys = row + A + head / (s->H / s->K) * D;
+  attention_forward(k->attended + (start + first) * A + head * D, A,
+                    k->log_sum + item_head * s->T + first, row + first * S + head * D, S, keys,
+                    keys + s->K * D, S, first, left < ATTENTION_BLOCK ? left : ATTENTION_BLOCK,
+                    D, s->pass->scratch[thread]);
 }
 
 void gpt_forward(const gpt_step *s)

@@ -6,8 +6,7 @@
  */
 #include "base/parallel.h"
 #include "base/random.h"
-#include "gpt/layers/layers.h"
-#include "gpt/params.h"
+#include "gpt/choice.h"
 #include "gpt/sample.h"
 #include "linalg/blas.h"
 #include "linalg/gemm_grid.h"
@@ -18,32 +17,43 @@ struct gpt_generator {
   const gpt_params *params; /* borrowed */
   size_t capacity, length;  /* tokens that fit; tokens so far */
   int threads;
-  float *keys, *values;       /* n_layer x capacity x C */
-  float *x, *norm, *attended; /* ATTENTION_BLOCK x C */
-  float *r;                   /* ATTENTION_BLOCK x 2H: norms that only training needs again */
-  float *qkv, *hidden;        /* ATTENTION_BLOCK x 3C, x 4C */
+  float *keys, *values;    /* n_layer x capacity x K D, sizes as in pass.h */
+  float *x, *norm, *input; /* ATTENTION_BLOCK x C; norm and input are one without a gain */
+  float *attended;         /* ATTENTION_BLOCK x A */
+  float *r, *normal_qk;    /* what only training needs again */
+  float *qkv;              /* ATTENTION_BLOCK x S */
+  float *hidden, *active;  /* ATTENTION_BLOCK x F, x W; one with relu2 */
   float *cosines, *sines, *logits;
   gpt_candidate *candidates; /* V */
   float **scratch;           /* one block per thread, for attention */
   mo_arena arena;
 };
 
-static void lay_out(mo_arena *arena, gpt_generator *g, const gpt_config *config)
+static size_t cached_width(const gpt_config *c)
 {
-  const size_t C = config->n_embd, rows = ATTENTION_BLOCK;
-  const size_t angles = g->capacity * (C / config->n_head / 2);
-  g->keys = mo_arena_floats(arena, config->n_layer * g->capacity * C);
-  g->values = mo_arena_floats(arena, config->n_layer * g->capacity * C);
+  return c->n_kv_head * c->head_size;
+}
+
+/* c is resolved. */
+static void lay_out(mo_arena *arena, gpt_generator *g, const gpt_config *c)
+{
+  const size_t C = c->n_embd, rows = ATTENTION_BLOCK, heads = c->n_head + c->n_kv_head;
+  g->keys = mo_arena_floats(arena, c->n_layer * g->capacity * cached_width(c));
+  g->values = mo_arena_floats(arena, c->n_layer * g->capacity * cached_width(c));
   g->x = mo_arena_floats(arena, rows * C);
   g->norm = mo_arena_floats(arena, rows * C);
-  g->attended = mo_arena_floats(arena, rows * C);
-  g->r = mo_arena_floats(arena, rows * 2 * config->n_head);
-  g->qkv = mo_arena_floats(arena, rows * 3 * C);
-  g->hidden = mo_arena_floats(arena, rows * 4 * C);
-  g->cosines = mo_arena_floats(arena, angles);
-  g->sines = mo_arena_floats(arena, angles);
-  g->logits = mo_arena_floats(arena, config->vocab_size);
-  g->candidates = mo_arena_take(arena, config->vocab_size, sizeof *g->candidates);
+  g->input = c->norm == GPT_RMS ? g->norm : mo_arena_floats(arena, rows * C);
+  g->attended = mo_arena_floats(arena, rows * c->n_head * c->head_size);
+  g->r = mo_arena_floats(arena, rows * heads);
+  if (c->qk_norm == GPT_QK_GAIN)
+    g->normal_qk = mo_arena_floats(arena, rows * heads * c->head_size);
+  g->qkv = mo_arena_floats(arena, rows * gpt_qkv_width(c));
+  g->hidden = mo_arena_floats(arena, rows * gpt_hidden_width(c));
+  g->active = gpt_keeps_hidden(c) ? mo_arena_floats(arena, rows * c->mlp_width) : g->hidden;
+  g->cosines = mo_arena_floats(arena, gpt_angles(c, g->capacity));
+  g->sines = mo_arena_floats(arena, gpt_angles(c, g->capacity));
+  g->logits = mo_arena_floats(arena, c->vocab_size);
+  g->candidates = mo_arena_take(arena, c->vocab_size, sizeof *g->candidates);
   g->scratch = mo_arena_take(arena, (size_t)g->threads, sizeof *g->scratch);
   for (int thread = 0; thread < g->threads; thread++) {
     float *block = mo_arena_floats(arena, attention_scratch(g->capacity));
@@ -56,7 +66,8 @@ size_t gpt_generator_bytes(const gpt_config *config, size_t capacity, int thread
   gpt_generator measured = {.capacity = capacity,
                             .threads = threads > 0 ? threads : mo_threads_available()};
   mo_arena arena = mo_arena_start(NULL);
-  lay_out(&arena, &measured, config);
+  const gpt_config c = gpt_config_resolved(config);
+  lay_out(&arena, &measured, &c);
   return arena.overflow ? 0 : arena.used + MO_ALIGNMENT + sizeof measured;
 }
 
@@ -83,7 +94,7 @@ mousse_status gpt_generator_create(gpt_generator **out, const gpt_params *params
                    capacity, gpt_generator_bytes(config, capacity, threads));
   }
   lay_out(&g->arena, g, config);
-  rope_tables(g->cosines, g->sines, capacity, config->n_embd / config->n_head);
+  gpt_position_tables(config, g->cosines, g->sines, capacity);
   *out = g;
   return MOUSSE_OK;
 }
@@ -144,55 +155,88 @@ static void head_item(void *context, size_t head, int thread)
 {
   const head_context *c = context;
   const gpt_generator *g = c->generator;
-  const size_t C = g->params->config.n_embd, size = C / g->params->config.n_head;
-  const size_t column = head * size;
-  attention_forward(g->attended + column, C, NULL, g->qkv + column, 3 * C, c->keys + column,
-                    c->values + column, C, g->length, c->rows, size, g->scratch[thread]);
+  const gpt_config *config = &g->params->config;
+  const size_t D = config->head_size, cached = cached_width(config);
+  const size_t column = head * D, shared = head / (config->n_head / config->n_kv_head) * D;
+  attention_forward(g->attended + column, config->n_head * D, NULL, g->qkv + column,
+                    gpt_qkv_width(config), c->keys + shared, c->values + shared, cached,
+                    g->length, c->rows, D, g->scratch[thread]);
 }
 
 static void remember(const gpt_generator *g, float *keys, float *values, size_t rows)
 {
-  const size_t C = g->params->config.n_embd;
+  const gpt_config *c = &g->params->config;
+  const size_t cached = cached_width(c), width = gpt_qkv_width(c);
   for (size_t i = 0; i < rows; i++) {
-    const float *row = g->qkv + i * 3 * C;
-    memcpy(keys + (g->length + i) * C, row + C, C * sizeof *keys);
-    memcpy(values + (g->length + i) * C, row + 2 * C, C * sizeof *values);
+    const float *row = g->qkv + i * width + c->n_head * c->head_size;
+    memcpy(keys + (g->length + i) * cached, row, cached * sizeof *keys);
+    memcpy(values + (g->length + i) * cached, row + cached, cached * sizeof *values);
   }
 }
 
-static void run_layer(const gpt_generator *g, size_t layer, size_t rows)
+static void run_attention(const gpt_generator *g, size_t layer, size_t rows)
 {
-  const gpt_config *config = &g->params->config;
-  const size_t C = config->n_embd, H = config->n_head;
+  const gpt_config *c = &g->params->config;
   const gpt_layer w = gpt_params_layer(g->params, layer);
-  float *keys = g->keys + layer * g->capacity * C;
-  float *values = g->values + layer * g->capacity * C;
+  float *keys = g->keys + layer * g->capacity * cached_width(c);
+  float *values = g->values + layer * g->capacity * cached_width(c);
   head_context heads = {g, keys, values, rows};
-  rmsnorm_forward(g->norm, g->r, g->x, rows, C);
-  linear(g, g->qkv, g->norm, w.c_q, 3 * C, rows, 0);
-  rope_norm_forward(g->qkv, g->r, g->cosines, g->sines, g->length, rows, g->capacity, H, C / H);
+  const rope_heads positions = {.first = g->length,
+                                .rows = rows,
+                                .length = g->capacity,
+                                .cosines = g->cosines,
+                                .sines = g->sines};
+  gpt_norm_forward(c, (gpt_norm_tensors){w.ln1_gain, w.ln1_bias}, g->input, g->norm, g->r, g->x,
+                   rows);
+  linear(g, g->qkv, g->input, w.c_q, gpt_qkv_width(c), rows, 0);
+  bias_forward(g->qkv, gpt_value(w.q_bias), rows, gpt_qkv_width(c));
+  gpt_heads_forward(c, &w, g->qkv, g->normal_qk, g->r, positions);
   remember(g, keys, values, rows);
-  mo_parallel(g->threads, H, head_item, &heads);
-  linear(g, g->x, g->attended, w.c_proj, C, rows, 1);
-  rmsnorm_forward(g->norm, g->r, g->x, rows, C);
-  linear(g, g->hidden, g->norm, w.fc, 4 * C, rows, 0);
-  relu2_forward(g->hidden, rows * 4 * C);
-  linear(g, g->x, g->hidden, w.proj, C, rows, 1);
+  mo_parallel(g->threads, c->n_head, head_item, &heads);
+  linear(g, g->x, g->attended, w.c_proj, c->n_embd, rows, 1);
+  bias_forward(g->x, gpt_value(w.c_proj_bias), rows, c->n_embd);
+}
+
+static void run_mlp(const gpt_generator *g, size_t layer, size_t rows)
+{
+  const gpt_config *c = &g->params->config;
+  const gpt_layer w = gpt_params_layer(g->params, layer);
+  gpt_norm_forward(c, (gpt_norm_tensors){w.ln2_gain, w.ln2_bias}, g->input, g->norm, g->r, g->x,
+                   rows);
+  linear(g, g->hidden, g->input, gpt_hidden_matrix(&w), gpt_hidden_width(c), rows, 0);
+  bias_forward(g->hidden, gpt_value(gpt_hidden_bias(&w)), rows, gpt_hidden_width(c));
+  gpt_mlp_forward(c, g->active, g->hidden, rows);
+  linear(g, g->x, g->active, w.proj, c->n_embd, rows, 1);
+  bias_forward(g->x, gpt_value(w.proj_bias), rows, c->n_embd);
 }
 
 static void run_block(gpt_generator *g, const uint32_t *tokens, size_t rows)
 {
-  const gpt_config *config = &g->params->config;
-  const size_t C = config->n_embd;
-  embedding_forward(g->x, gpt_params_wte(g->params)->value, tokens, rows, C);
-  for (size_t layer = 0; layer < config->n_layer; layer++) run_layer(g, layer, rows);
+  const gpt_config *c = &g->params->config;
+  const gpt_model_tensors *w = g->params->parts;
+  embedding_forward(g->x, w->wte->value, tokens, rows, c->n_embd);
+  if (w->wpe != NULL)
+    position_embedding_forward(g->x, w->wpe->value, g->length, rows, g->capacity, c->n_embd);
+  for (size_t layer = 0; layer < c->n_layer; layer++) {
+    run_attention(g, layer, rows);
+    run_mlp(g, layer, rows);
+  }
   g->length += rows;
+}
+
+/* The logits behind the last of `rows` tokens. */
+static void run_head(gpt_generator *g, size_t rows)
+{
+  const gpt_config *c = &g->params->config;
+  const gpt_model_tensors *w = g->params->parts;
+  gpt_norm_forward(c, (gpt_norm_tensors){w->ln_f_gain, w->ln_f_bias}, g->input, g->norm, g->r,
+                   g->x + (rows - 1) * c->n_embd, 1);
+  linear(g, g->logits, g->input, gpt_params_head(g->params), c->vocab_size, 1, 0);
 }
 
 mousse_status gpt_generator_feed(gpt_generator *g, const uint32_t *tokens, size_t count,
                                  mo_error *error)
 {
-  const gpt_config *config = &g->params->config;
   if (count == 0) return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "no tokens to read");
   if (count > g->capacity - g->length)
     return mo_fail(error, MOUSSE_OUT_OF_RANGE,
@@ -205,8 +249,7 @@ mousse_status gpt_generator_feed(gpt_generator *g, const uint32_t *tokens, size_
     rows = count - done < ATTENTION_BLOCK ? count - done : ATTENTION_BLOCK;
     run_block(g, tokens + done, rows);
   }
-  rmsnorm_forward(g->norm, g->r, g->x + (rows - 1) * config->n_embd, 1, config->n_embd);
-  linear(g, g->logits, g->norm, gpt_params_head(g->params), config->vocab_size, 1, 0);
+  run_head(g, rows);
   mo_blas_leave();
   return MOUSSE_OK;
 }

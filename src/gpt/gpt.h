@@ -12,30 +12,20 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "gpt/config.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
-/* The names are those of config.json. */
-typedef struct gpt_config {
-  size_t vocab_size, n_layer, n_head, n_embd, sequence_len;
-} gpt_config;
-
-mousse_status gpt_config_check(const gpt_config *config, mo_error *error);
-/* "162M", "nano", ...; an unknown name is answered with the nearest one. */
-mousse_status gpt_preset(const char *name, gpt_config *config, mo_error *error);
-const char *gpt_preset_name(size_t index); /* NULL past the last */
-size_t gpt_parameter_count(const gpt_config *config);
-/* Operations of forward and backward per token, causal attention counted once. */
-double gpt_flops_per_token(const gpt_config *config, size_t sequence);
-
-typedef enum gpt_role { GPT_EMBED, GPT_HEAD, GPT_MATRIX } gpt_role;
+/* GPT_VECTOR: gains and biases, which have no rows and columns to speak of. */
+typedef enum gpt_role { GPT_EMBED, GPT_HEAD, GPT_MATRIX, GPT_VECTOR } gpt_role;
+enum { GPT_ROLES = GPT_VECTOR + 1 };
 
 typedef struct gpt_tensor {
-  char name[64]; /* as in a weights file: transformer.h.0.attn.c_q.weight */
-  size_t rows, cols;
+  char name[64];     /* as in a weights file: transformer.h.0.attn.c_q.weight */
+  size_t rows, cols; /* a vector is one row */
   gpt_role role;
-  double deviation; /* of the normal distribution that it starts from */
+  double deviation; /* of the normal distribution that it starts from; 0: ... */
+  double start;     /* ... from this number */
   float *value;     /* rows x cols, inside values */
   float *gradient;  /* inside gradients; NULL without gradients */
 } gpt_tensor;
@@ -43,8 +33,9 @@ typedef struct gpt_tensor {
 /* All tensors lie back to back in one array, in the order of the table, and so do their
  * gradients: averaging, norms and checks are one loop. */
 typedef struct gpt_params {
-  gpt_config config;
+  gpt_config config; /* resolved: no member is left to a default */
   gpt_tensor *tensors;
+  struct gpt_model_tensors *parts; /* the same by name: params.h */
   size_t tensor_count, value_count;
   float *values, *gradients; /* value_count each; gradients may be NULL */
   mo_arena arena;
@@ -93,8 +84,9 @@ mousse_status gpt_loss(gpt_pass *pass, const gpt_batch *batch, float *loss, mo_e
 mousse_status gpt_gradients(gpt_pass *pass, const gpt_batch *batch, float factor, bool add,
                             float *loss, mo_error *error);
 
-/* Neighbouring gradients that gpt_gradients completes together. It completes the head's first,
- * then the layers' from the last to the first, then the embedding's; past these count is 0. */
+/* Neighbouring gradients that gpt_gradients completes together. It completes those of head and
+ * final norm first (a model that has neither of its own has no such span), then the layers' from
+ * the last to the first, then the embedding's; past these count is 0. */
 typedef struct gpt_gradient_span {
   float *gradients;
   size_t count;
@@ -137,9 +129,7 @@ mousse_status gpt_generate(gpt_generator *generator, const uint32_t *prompt, siz
                            const gpt_sampling *sampling, uint32_t *output, size_t limit,
                            size_t *produced, mo_error *error);
 
-/* Weights files: model.safetensors and config.json in a directory. */
-mousse_status gpt_save_config(const gpt_config *config, const char *path, mo_error *error);
-mousse_status gpt_load_config(gpt_config *config, const char *path, mo_error *error);
+/* Weights files: model.safetensors, which lies beside config.json. */
 mousse_status gpt_save_weights(const gpt_params *params, const char *path, mo_error *error);
 /* The file must hold exactly this model's tensors, as F32, BF16 or F16; a failed load leaves
  * the values unchanged. */

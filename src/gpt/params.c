@@ -8,31 +8,37 @@
 #include <stdio.h>
 #include <string.h>
 
-#define GPT_TENSOR(...)       +1
-#define GPT_LAYER_TENSOR(...) +0
-enum {
-  SINGLE_TENSORS = 0
-#include "gpt/params.def"
-};
-#undef GPT_TENSOR
-#undef GPT_LAYER_TENSOR
-#define GPT_TENSOR(...)       +0
-#define GPT_LAYER_TENSOR(...) +1
-enum {
-  LAYER_TENSORS = 0
-#include "gpt/params.def"
-};
-#undef GPT_TENSOR
-#undef GPT_LAYER_TENSOR
+typedef struct first_values {
+  double deviation, start;
+} first_values;
 
-static double linear_deviation(size_t rows, size_t cols)
+static first_values linear_values(size_t rows, size_t cols)
 {
   const double ratio = (double)rows / (double)cols;
-  return fmin(1.0, sqrt(ratio)) / sqrt((double)cols);
+  return (first_values){fmin(1.0, sqrt(ratio)) / sqrt((double)cols), 0};
 }
 
-static void describe(gpt_tensor *tensor, const char *format, size_t layer, size_t rows,
-                     size_t cols, gpt_role role, double deviation)
+static first_values normal_values(double deviation)
+{
+  return (first_values){deviation, 0};
+}
+
+static first_values same_values(double start)
+{
+  return (first_values){0, start};
+}
+
+#define LINEAR(rows, cols) linear_values(rows, cols)
+#define NORMAL(deviation)  normal_values(deviation)
+#define FILLED(value)      same_values(value)
+
+/* The list as it is walked: tensors NULL counts only. */
+typedef struct listing {
+  gpt_tensor *tensors;
+  size_t count, values;
+} listing;
+
+static void set_name(gpt_tensor *tensor, const char *format, size_t layer)
 {
   const char *number = strstr(format, "%zu");
   if (number == NULL)
@@ -40,58 +46,76 @@ static void describe(gpt_tensor *tensor, const char *format, size_t layer, size_
   else
     snprintf(tensor->name, sizeof tensor->name, "%.*s%zu%s", (int)(number - format), format,
              layer, number + strlen("%zu"));
+}
+
+/* The next tensor of the list; NULL while counting or when the model does not have it. */
+static gpt_tensor *next(listing *list, bool exists, const char *format, size_t layer,
+                        size_t rows, size_t cols, gpt_role role, first_values first)
+{
+  if (!exists) return NULL;
+  const size_t place = list->count++;
+  list->values += rows * cols;
+  if (list->tensors == NULL) return NULL;
+  gpt_tensor *tensor = &list->tensors[place];
+  set_name(tensor, format, layer);
   tensor->rows = rows;
   tensor->cols = cols;
   tensor->role = role;
-  tensor->deviation = deviation;
+  tensor->deviation = first.deviation;
+  tensor->start = first.start;
+  return tensor;
 }
 
-#define LINEAR(rows, cols) linear_deviation(rows, cols)
+#define SIZES                                                                                  \
+  const size_t V = c->vocab_size, T = c->sequence_len, C = c->n_embd, D = c->head_size;        \
+  const size_t Q = c->n_head * D, K = c->n_kv_head * D, W = c->mlp_width;                      \
+  (void)V, (void)T, (void)C, (void)Q, (void)K, (void)W;
 
-/* wte is first, the head last, the layers between them. */
-static void describe_tensors(gpt_params *params)
+static void list_layer(listing *list, const gpt_config *c, gpt_layer *layer, size_t number)
 {
-  const size_t C = params->config.n_embd, V = params->config.vocab_size;
-  const size_t layers = params->config.n_layer;
-  gpt_tensor *single = params->tensors;
-#define GPT_TENSOR(field, name, rows, cols, role, deviation)                                   \
-  describe(single, name, 0, rows, cols, role, deviation);                                      \
-  single = params->tensors + params->tensor_count - 1;
-#define GPT_LAYER_TENSOR(...)
-#include "gpt/params.def"
-#undef GPT_TENSOR
-#undef GPT_LAYER_TENSOR
-  gpt_tensor *next = params->tensors + 1;
-  for (size_t layer = 0; layer < layers; layer++) {
+  SIZES
 #define GPT_TENSOR(...)
-#define GPT_LAYER_TENSOR(field, name, rows, cols, role, deviation)                             \
-  describe(next++, name, layer, rows, cols, role, deviation);
+#define GPT_LAYER_TENSOR(field, name, rows, cols, role, start, when)                           \
+  layer->field = next(list, when, name, number, rows, cols, role, start);
 #include "gpt/params.def"
-#undef GPT_TENSOR
-#undef GPT_LAYER_TENSOR
-  }
 }
 
-gpt_layer gpt_params_layer(const gpt_params *params, size_t layer)
+/* Only the tensors before the layers, then only those after: by their order in the table. */
+static void list_singles(listing *list, const gpt_config *c, gpt_model_tensors *parts,
+                         bool before)
 {
-  const gpt_tensor *next = params->tensors + 1 + layer * LAYER_TENSORS;
-  gpt_layer tensors;
-#define GPT_TENSOR(...)
-#define GPT_LAYER_TENSOR(field, ...) tensors.field = next++;
+  SIZES
+  bool reached = false; /* the layers */
+#define GPT_TENSOR(field, name, rows, cols, role, start, when)                                 \
+  if (reached != before) parts->field = next(list, when, name, 0, rows, cols, role, start);
+#define GPT_LAYER_TENSOR(...) reached = true;
 #include "gpt/params.def"
-#undef GPT_TENSOR
-#undef GPT_LAYER_TENSOR
-  return tensors;
 }
 
-const gpt_tensor *gpt_params_wte(const gpt_params *params)
+/* c is resolved. parts->layers NULL: counts only. */
+static void list_all(listing *list, const gpt_config *c, gpt_model_tensors *parts)
 {
-  return params->tensors;
+  gpt_layer counted;
+  list_singles(list, c, parts, true);
+  parts->first_layered = list->count;
+  for (size_t layer = 0; layer < c->n_layer; layer++)
+    list_layer(list, c, parts->layers != NULL ? &parts->layers[layer] : &counted, layer);
+  parts->per_layer = (list->count - parts->first_layered) / c->n_layer;
+  list_singles(list, c, parts, false);
 }
 
-const gpt_tensor *gpt_params_head(const gpt_params *params)
+static listing count_all(const gpt_config *resolved)
 {
-  return params->tensors + params->tensor_count - 1;
+  gpt_model_tensors parts = {0};
+  listing list = {0};
+  list_all(&list, resolved, &parts);
+  return list;
+}
+
+size_t gpt_parameter_count(const gpt_config *config)
+{
+  const gpt_config resolved = gpt_config_resolved(config);
+  return count_all(&resolved).values;
 }
 
 mousse_status gpt_check_tokens(const gpt_params *params, const char *what,
@@ -108,19 +132,36 @@ mousse_status gpt_check_tokens(const gpt_params *params, const char *what,
 
 static void lay_out(mo_arena *arena, gpt_params *params, bool gradients)
 {
-  params->tensor_count = SINGLE_TENSORS + LAYER_TENSORS * params->config.n_layer;
-  params->value_count = gpt_parameter_count(&params->config);
+  const listing list = count_all(&params->config);
+  params->tensor_count = list.count;
+  params->value_count = list.values;
   params->tensors = mo_arena_take(arena, params->tensor_count, sizeof *params->tensors);
+  params->parts = mo_arena_take(arena, 1, sizeof *params->parts);
+  gpt_layer *layers = mo_arena_take(arena, params->config.n_layer, sizeof *layers);
+  if (params->parts != NULL) params->parts->layers = layers;
   params->values = mo_arena_floats(arena, params->value_count);
   if (gradients) params->gradients = mo_arena_floats(arena, params->value_count);
 }
 
 size_t gpt_params_bytes(const gpt_config *config, bool gradients)
 {
-  gpt_params measured = {.config = *config};
+  gpt_params measured = {.config = gpt_config_resolved(config)};
   mo_arena arena = mo_arena_start(NULL);
   lay_out(&arena, &measured, gradients);
   return arena.used + MO_ALIGNMENT + sizeof measured;
+}
+
+static void place_tensors(gpt_params *params)
+{
+  size_t offset = 0;
+  listing list = {.tensors = params->tensors};
+  list_all(&list, &params->config, params->parts);
+  for (size_t i = 0; i < params->tensor_count; i++) {
+    gpt_tensor *tensor = &params->tensors[i];
+    tensor->value = params->values + offset;
+    if (params->gradients != NULL) tensor->gradient = params->gradients + offset;
+    offset += tensor->rows * tensor->cols;
+  }
 }
 
 mousse_status gpt_params_create(gpt_params **out, const gpt_config *config, bool gradients,
@@ -130,7 +171,7 @@ mousse_status gpt_params_create(gpt_params **out, const gpt_config *config, bool
   MO_TRY(gpt_config_check(config, error));
   gpt_params *params = mo_allocate(allocator, sizeof *params);
   if (params == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for the model");
-  params->config = *config;
+  params->config = gpt_config_resolved(config);
   params->arena = mo_arena_start(allocator);
   lay_out(&params->arena, params, gradients);
   if (!mo_arena_commit(&params->arena)) {
@@ -141,14 +182,7 @@ mousse_status gpt_params_create(gpt_params **out, const gpt_config *config, bool
                    gpt_params_bytes(config, gradients));
   }
   lay_out(&params->arena, params, gradients);
-  describe_tensors(params);
-  size_t offset = 0;
-  for (size_t i = 0; i < params->tensor_count; i++) {
-    gpt_tensor *tensor = &params->tensors[i];
-    tensor->value = params->values + offset;
-    if (gradients) tensor->gradient = params->gradients + offset;
-    offset += tensor->rows * tensor->cols;
-  }
+  place_tensors(params);
   *out = params;
   return MOUSSE_OK;
 }
@@ -172,8 +206,11 @@ static void initialise_tensor(void *context, size_t item, int thread)
   (void)thread;
   const initialisation *job = context;
   const gpt_tensor *tensor = &job->params->tensors[item];
-  mo_random_fill(tensor->value, tensor->rows * tensor->cols, tensor->deviation, job->seed,
-                 item);
+  const size_t count = tensor->rows * tensor->cols;
+  if (tensor->deviation > 0)
+    mo_random_fill(tensor->value, count, tensor->deviation, job->seed, item);
+  else
+    for (size_t i = 0; i < count; i++) tensor->value[i] = (float)tensor->start;
 }
 
 void gpt_params_initialise(gpt_params *params, uint64_t seed, int threads)
@@ -183,20 +220,27 @@ void gpt_params_initialise(gpt_params *params, uint64_t seed, int threads)
               initialise_tensor, &job);
 }
 
+/* The gradients of tensors [first, end) of the list. */
+static gpt_gradient_span span_of(const gpt_params *params, size_t first, size_t end)
+{
+  gpt_gradient_span span = {NULL, 0};
+  if (first < end) span.gradients = params->tensors[first].gradient;
+  for (size_t i = first; i < end; i++)
+    span.count += params->tensors[i].rows * params->tensors[i].cols;
+  return span;
+}
+
 gpt_gradient_span gpt_completed_span(const gpt_params *params, size_t order)
 {
-  const size_t layers = params->config.n_layer;
+  const gpt_model_tensors *parts = params->parts;
+  const size_t layers = params->config.n_layer, first = parts->first_layered;
+  const size_t behind = first + layers * parts->per_layer;
+  if (behind == params->tensor_count) order++; /* no tensors of its own at the end */
+  if (order == 0) return span_of(params, behind, params->tensor_count);
+  if (order == layers + 1) return span_of(params, 0, first);
   if (order > layers + 1) return (gpt_gradient_span){NULL, 0};
-  size_t first = 0, count = 1; /* the embedding */
-  if (order == 0) first = params->tensor_count - 1;
-  if (order > 0 && order <= layers) {
-    first = 1 + (layers - order) * LAYER_TENSORS;
-    count = LAYER_TENSORS;
-  }
-  gpt_gradient_span run = {params->tensors[first].gradient, 0};
-  for (size_t i = first; i < first + count; i++)
-    run.count += params->tensors[i].rows * params->tensors[i].cols;
-  return run;
+  const size_t start = first + (layers - order) * parts->per_layer;
+  return span_of(params, start, start + parts->per_layer);
 }
 
 void gpt_zero_gradients(gpt_params *params)

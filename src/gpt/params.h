@@ -1,24 +1,44 @@
-/* params.h - where in the list of tensors each part of the model is. */
+/* params.h - where in the list of tensors each part of the model is. A tensor that the model's
+ * table does not have is NULL. */
 #ifndef MOUSSE_GPT_PARAMS_H
 #define MOUSSE_GPT_PARAMS_H
 
 #include "gpt/gpt.h"
 
-/* One layer's tensors; c_q, c_k and c_v, back to back, are also one 3C x C matrix at c_q. */
+/* One layer's tensors; c_q, c_k and c_v, back to back, are also one matrix at c_q, gate and fc
+ * one at gate, and so are their biases. */
 typedef struct gpt_layer {
-#define GPT_TENSOR(field, name, rows, cols, role, deviation)
-#define GPT_LAYER_TENSOR(field, name, rows, cols, role, deviation) const gpt_tensor *field;
+#define GPT_TENSOR(field, name, rows, cols, role, start, when)
+#define GPT_LAYER_TENSOR(field, name, rows, cols, role, start, when) const gpt_tensor *field;
 #include "gpt/params.def"
-#undef GPT_TENSOR
-#undef GPT_LAYER_TENSOR
 } gpt_layer;
+
+typedef struct gpt_model_tensors {
+#define GPT_TENSOR(field, name, rows, cols, role, start, when) const gpt_tensor *field;
+#define GPT_LAYER_TENSOR(field, name, rows, cols, role, start, when)
+#include "gpt/params.def"
+  gpt_layer *layers;               /* n_layer */
+  size_t first_layered, per_layer; /* places in the list of tensors */
+} gpt_model_tensors;
 
 /* Refuses the first token outside the vocabulary; what is "token" or "target". */
 mousse_status gpt_check_tokens(const gpt_params *params, const char *what,
                                const uint32_t *tokens, size_t count, mo_error *error);
 
-gpt_layer gpt_params_layer(const gpt_params *params, size_t layer);
-const gpt_tensor *gpt_params_wte(const gpt_params *params);
-const gpt_tensor *gpt_params_head(const gpt_params *params);
+static inline gpt_layer gpt_params_layer(const gpt_params *params, size_t layer)
+{
+  return params->parts->layers[layer];
+}
+
+/* The head's matrix: the embedding's when they are tied. */
+static inline const gpt_tensor *gpt_params_head(const gpt_params *params)
+{
+  return params->config.tied ? params->parts->wte : params->parts->lm_head;
+}
+
+static inline const float *gpt_value(const gpt_tensor *tensor)
+{
+  return tensor != NULL ? tensor->value : NULL;
+}
 
 #endif

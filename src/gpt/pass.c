@@ -28,51 +28,102 @@ static size_t head_rows_for(size_t rows, size_t vocabulary)
   return smaller(rows, fitting < LARGEST_TILE ? LARGEST_TILE : fitting);
 }
 
-static void lay_out_kept(mo_arena *arena, gpt_activations *kept, size_t N, size_t C, size_t H)
+/* The arrays that all layers share, because backward computes them again. */
+static gpt_activations lay_out_shared(mo_arena *arena, const gpt_config *c, size_t N)
 {
-  kept->norm1 = mo_arena_floats(arena, N * C);
-  kept->r1 = mo_arena_floats(arena, N);
-  kept->qkv = mo_arena_floats(arena, N * 3 * C);
-  kept->r_qk = mo_arena_floats(arena, N * 2 * H);
-  kept->attended = mo_arena_floats(arena, N * C);
-  kept->log_sum = mo_arena_floats(arena, N * H);
-  kept->norm2 = mo_arena_floats(arena, N * C);
-  kept->r2 = mo_arena_floats(arena, N);
-  kept->hidden = mo_arena_floats(arena, N * 4 * C);
+  gpt_activations shared = {0};
+  if (c->norm != GPT_RMS) shared.input1 = mo_arena_floats(arena, N * c->n_embd);
+  if (c->norm != GPT_RMS) shared.input2 = mo_arena_floats(arena, N * c->n_embd);
+  if (gpt_keeps_hidden(c)) shared.active = mo_arena_floats(arena, N * c->mlp_width);
+  return shared;
 }
 
-/* N, C and V are each far below 2^32 here (check_shape, gpt_config_check). */
-static void lay_out(mo_arena *arena, gpt_pass *pass, const gpt_config *config)
+static void lay_out_kept(mo_arena *arena, gpt_activations *kept, const gpt_config *c, size_t N)
+{
+  const size_t C = c->n_embd, heads = c->n_head + c->n_kv_head;
+  kept->norm1 = mo_arena_floats(arena, N * C);
+  kept->r1 = mo_arena_floats(arena, N);
+  kept->qkv = mo_arena_floats(arena, N * gpt_qkv_width(c));
+  kept->r_qk = mo_arena_floats(arena, N * heads);
+  if (c->qk_norm == GPT_QK_GAIN)
+    kept->normal_qk = mo_arena_floats(arena, N * heads * c->head_size);
+  kept->attended = mo_arena_floats(arena, N * c->n_head * c->head_size);
+  kept->log_sum = mo_arena_floats(arena, N * c->n_head);
+  kept->norm2 = mo_arena_floats(arena, N * C);
+  kept->r2 = mo_arena_floats(arena, N);
+  kept->hidden = mo_arena_floats(arena, N * gpt_hidden_width(c));
+  if (c->norm == GPT_RMS) kept->input1 = kept->norm1;
+  if (c->norm == GPT_RMS) kept->input2 = kept->norm2;
+  if (!gpt_keeps_hidden(c)) kept->active = kept->hidden;
+}
+
+static void lay_out_layers(mo_arena *arena, gpt_pass *pass, const gpt_config *c, size_t N)
+{
+  gpt_activations kept = lay_out_shared(arena, c, N);
+  pass->kept = mo_arena_take(arena, c->n_layer, sizeof *pass->kept);
+  for (size_t layer = 0; layer < c->n_layer; layer++) {
+    if (layer == 0 || pass->shape.gradients) lay_out_kept(arena, &kept, c, N);
+    if (pass->kept != NULL) pass->kept[layer] = kept;
+  }
+}
+
+/* Numbers in a layer's vectors, as params.def orders them, but for those of QK-norm. */
+static size_t count_vectors(const gpt_config *c)
+{
+  const size_t norms = c->norm == GPT_RMS ? 0 : c->norm == GPT_RMS_GAIN ? 2 : 4;
+  size_t count = norms * c->n_embd;
+  if (c->qkv_bias) count += gpt_qkv_width(c);
+  if (c->proj_bias) count += c->n_embd;
+  if (c->mlp_bias) count += gpt_hidden_width(c) + c->n_embd;
+  return count;
+}
+
+/* As many as any batch up to this size is cut into. */
+static size_t most_tiles(size_t rows)
+{
+  return (rows + SMALLEST_TILE - 1) / SMALLEST_TILE;
+}
+
+static void lay_out_gradients(mo_arena *arena, gpt_pass *pass, const gpt_config *c, size_t N)
+{
+  gpt_gradient_space *g = &pass->gradient;
+  const size_t C = c->n_embd, A = c->n_head * c->head_size, tiles = most_tiles(N);
+  g->d_x = mo_arena_floats(arena, N * C);
+  g->d_middle = mo_arena_floats(arena, N * C);
+  g->d_norm = mo_arena_floats(arena, N * C);
+  g->d_attended = A == C ? g->d_norm : mo_arena_floats(arena, N * A);
+  g->d_qkv = mo_arena_floats(arena, N * gpt_qkv_width(c));
+  g->d_hidden = mo_arena_floats(arena, N * gpt_hidden_width(c));
+  g->d_active = g->d_hidden;
+  if (c->mlp == GPT_SWIGLU) g->d_active = mo_arena_floats(arena, N * c->mlp_width);
+  pass->vector_count = count_vectors(c);
+  g->vectors = mo_arena_floats(arena, tiles * pass->vector_count);
+  if (c->norm != GPT_RMS) g->final_vectors = mo_arena_floats(arena, tiles * 2 * C);
+  if (c->qk_norm == GPT_QK_GAIN)
+    g->qk_gains = mo_arena_floats(arena, pass->shape.batch * c->n_kv_head * 2 * c->head_size);
+}
+
+/* N, C and V are each far below 2^32 here (check_shape, gpt_config_check); c is resolved. */
+static void lay_out(mo_arena *arena, gpt_pass *pass, const gpt_config *c)
 {
   const gpt_shape *shape = &pass->shape;
-  const size_t N = shape->batch * shape->sequence, C = config->n_embd, H = config->n_head;
-  const size_t angles = shape->sequence * (C / H / 2);
-  pass->head_rows = head_rows_for(N, config->vocab_size);
+  const size_t N = shape->batch * shape->sequence, C = c->n_embd;
+  pass->head_rows = head_rows_for(N, c->vocab_size);
   pass->x = mo_arena_floats(arena, N * C);
   pass->final = mo_arena_floats(arena, N * C);
+  pass->normal_final = c->norm == GPT_RMS ? pass->final : mo_arena_floats(arena, N * C);
   pass->r_final = mo_arena_floats(arena, N);
-  pass->logits = mo_arena_floats(arena, pass->head_rows * config->vocab_size);
+  pass->logits = mo_arena_floats(arena, pass->head_rows * c->vocab_size);
   pass->losses = mo_arena_floats(arena, N);
-  pass->cosines = mo_arena_floats(arena, angles);
-  pass->sines = mo_arena_floats(arena, angles);
-
-  gpt_activations shared = {0};
-  pass->kept = mo_arena_take(arena, config->n_layer, sizeof *pass->kept);
-  for (size_t layer = 0; layer < config->n_layer; layer++) {
-    if (layer == 0 || shape->gradients) lay_out_kept(arena, &shared, N, C, H);
-    if (pass->kept != NULL) pass->kept[layer] = shared;
-  }
+  pass->cosines = mo_arena_floats(arena, gpt_angles(c, shape->sequence));
+  pass->sines = mo_arena_floats(arena, gpt_angles(c, shape->sequence));
+  lay_out_layers(arena, pass, c, N);
   pass->scratch = mo_arena_take(arena, (size_t)shape->threads, sizeof *pass->scratch);
   for (int thread = 0; thread < shape->threads; thread++) {
     float *block = mo_arena_floats(arena, attention_scratch(shape->sequence));
     if (pass->scratch != NULL) pass->scratch[thread] = block;
   }
-  if (!shape->gradients) return;
-  pass->gradient.d_x = mo_arena_floats(arena, N * C);
-  pass->gradient.d_middle = mo_arena_floats(arena, N * C);
-  pass->gradient.d_norm = mo_arena_floats(arena, N * C);
-  pass->gradient.d_qkv = mo_arena_floats(arena, N * 3 * C);
-  pass->gradient.d_hidden = mo_arena_floats(arena, N * 4 * C);
+  if (shape->gradients) lay_out_gradients(arena, pass, c, N);
 }
 
 static gpt_shape resolved(const gpt_shape *shape)
@@ -106,7 +157,8 @@ size_t gpt_pass_bytes(const gpt_config *config, const gpt_shape *shape)
   gpt_pass measured = {.shape = resolved(shape)};
   mo_arena arena = mo_arena_start(NULL);
   if (check_shape(config, &measured.shape, NULL) != MOUSSE_OK) return 0;
-  lay_out(&arena, &measured, config);
+  const gpt_config c = gpt_config_resolved(config);
+  lay_out(&arena, &measured, &c);
   return arena.overflow ? 0 : arena.used + MO_ALIGNMENT + sizeof measured;
 }
 
@@ -144,8 +196,7 @@ mousse_status gpt_pass_create(gpt_pass **out, gpt_params *params, const gpt_shap
                    shape.batch, shape.sequence, gpt_pass_bytes(&params->config, &shape));
   }
   lay_out(&pass->arena, pass, &params->config);
-  rope_tables(pass->cosines, pass->sines, shape.sequence,
-              params->config.n_embd / params->config.n_head);
+  gpt_position_tables(&params->config, pass->cosines, pass->sines, shape.sequence);
   *out = pass;
   return MOUSSE_OK;
 }
@@ -173,16 +224,22 @@ static mousse_status check_batch(const gpt_pass *pass, const gpt_batch *batch, m
 
 static gpt_step step_for(gpt_pass *pass, const gpt_batch *batch)
 {
-  const gpt_config *config = &pass->params->config;
+  const gpt_config *c = &pass->params->config;
   const size_t rows = batch->batch * batch->sequence, tile_rows = tile_rows_for(rows);
   return (gpt_step){.pass = pass,
                     .batch = batch,
+                    .config = c,
                     .N = rows,
-                    .C = config->n_embd,
-                    .H = config->n_head,
+                    .C = c->n_embd,
+                    .H = c->n_head,
+                    .K = c->n_kv_head,
+                    .D = c->head_size,
+                    .A = c->n_head * c->head_size,
+                    .S = gpt_qkv_width(c),
+                    .W = c->mlp_width,
+                    .F = gpt_hidden_width(c),
                     .T = batch->sequence,
-                    .V = config->vocab_size,
-                    .head_size = config->n_embd / config->n_head,
+                    .V = c->vocab_size,
                     .tile_rows = tile_rows,
                     .tiles = (rows + tile_rows - 1) / tile_rows};
 }
@@ -217,7 +274,8 @@ mousse_status gpt_gradients(gpt_pass *pass, const gpt_batch *batch, float factor
   mo_blas_enter();
   gpt_forward(&step);
   *loss = gpt_head(&step);
-  gpt_tell_complete(pass, 0);
+  pass->told = 0;
+  if (!gpt_has_final_vectors(pass) && !step.config->tied) gpt_tell_complete(pass);
   gpt_backward(&step);
   mo_blas_leave();
   return MOUSSE_OK;

@@ -1,38 +1,52 @@
 /* pass.h - what one forward and backward pass works in: planned once, reused for every batch.
  *
- * N = batch * sequence rows (token positions), C = width, H = heads, T = sequence, V =
- * vocabulary. Work on rows is cut into tiles of tile_rows rows; a tile goes through all
+ * N = batch * sequence rows (token positions), C = width, T = sequence, V = vocabulary; H and K
+ * heads of q and of k and v, D numbers each; A = H D; S = A + 2 K D; W = width of the MLP, F = W
+ * or, with a gate, 2 W. Work on rows is cut into tiles of tile_rows rows; a tile goes through all
  * row-wise layers between two attentions while it is in the cache.
  */
 #ifndef MOUSSE_GPT_PASS_H
 #define MOUSSE_GPT_PASS_H
 
+#include "gpt/choice.h"
 #include "gpt/gpt.h"
-#include "gpt/params.h"
 
 /* What forward keeps of one layer for backward. In a pass without gradients all layers share
- * one of these. */
+ * one of these. Where a layer is its own memory (a norm without gain, relu2) two members are
+ * the same array; otherwise input1, input2 and active are shared by all layers, and backward
+ * computes them again from what is kept. */
 typedef struct gpt_activations {
-  float *norm1, *r1;         /* N x C, N: input of q, k, v */
-  float *qkv, *r_qk;         /* N x 3C, N x 2H: after rotation and QK-norm */
-  float *attended, *log_sum; /* N x C, N x H ([sequence][head][position]) */
-  float *norm2, *r2;         /* N x C, N: input of the MLP */
-  float *hidden;             /* N x 4C: relu(.)^2 */
+  float *norm1, *r1;         /* N x C, N */
+  float *input1;             /* N x C: input of q, k, v */
+  float *qkv, *r_qk;         /* N x S, N x (H + K): as attention takes them */
+  float *normal_qk;          /* N x (H + K) D: before gain and rotation; NULL without gain */
+  float *attended, *log_sum; /* N x A, N x H ([sequence][head][position]) */
+  float *norm2, *r2;         /* N x C, N */
+  float *input2;             /* N x C: input of the MLP */
+  float *hidden;             /* N x F: behind the first product */
+  float *active;             /* N x W: before the second */
 } gpt_activations;
 
 typedef struct gpt_gradient_space {
   float *d_x, *d_middle; /* N x C: of the stream after the layer; between attention and MLP */
-  float *d_norm;         /* N x C: of norm1, norm2, attended and the final norm in turn */
-  float *d_qkv;          /* N x 3C */
-  float *d_hidden;       /* N x 4C */
+  float *d_norm;         /* N x C: of input1, input2 and the final norm in turn */
+  float *d_attended;     /* N x A; d_norm's memory when A = C */
+  float *d_qkv;          /* N x S */
+  float *d_hidden;       /* N x F */
+  float *d_active;       /* N x W; d_hidden's memory but with a gate */
+  float *vectors;        /* tiles x vector_count: sums of gains' and biases' gradients */
+  float *final_vectors;  /* tiles x 2C: those of the final norm */
+  float *qk_gains;       /* batch x K x 2D: those of QK-norm, q's and k's */
 } gpt_gradient_space;
 
 struct gpt_pass {
   gpt_params *params; /* borrowed */
   gpt_shape shape;
   size_t head_rows;       /* rows whose logits exist at a time */
+  size_t vector_count;    /* numbers in a layer's gains and biases, but for QK-norm's */
   float *x;               /* N x C: the residual stream */
   float *final, *r_final; /* N x C, N: input of the head */
+  float *normal_final;    /* N x C: before the gain; final itself without one */
   float *logits;          /* head_rows x V */
   float *losses;          /* N */
   float *cosines, *sines; /* T x head_size / 2 */
@@ -41,6 +55,7 @@ struct gpt_pass {
   gpt_gradient_space gradient;
   gpt_complete_fn complete; /* NULL: nobody is watching */
   void *complete_user;
+  size_t told; /* spans of gradients complete in this call */
   mo_arena arena;
 };
 
@@ -48,7 +63,8 @@ struct gpt_pass {
 typedef struct gpt_step {
   gpt_pass *pass;
   const gpt_batch *batch;
-  size_t N, C, H, T, V, head_size, tile_rows, tiles;
+  const gpt_config *config;
+  size_t N, C, H, K, D, A, S, W, F, T, V, tile_rows, tiles;
   bool gradients; /* false: the loss only */
   float factor;   /* gradients are those of factor * loss */
   float beta;     /* 1: add to the gradients, 0: replace them */
@@ -61,10 +77,29 @@ float gpt_head(const gpt_step *step);
 /* backward.c: gradient.d_norm -> the gradients of everything below the head. */
 void gpt_backward(const gpt_step *step);
 
-static inline void gpt_tell_complete(const gpt_pass *pass, size_t order)
+/* The next span of gpt_completed_span is complete. */
+static inline void gpt_tell_complete(gpt_pass *pass)
 {
   if (pass->complete == NULL) return;
-  pass->complete(pass->complete_user, gpt_completed_span(pass->params, order));
+  pass->complete(pass->complete_user, gpt_completed_span(pass->params, pass->told++));
+}
+
+static inline bool gpt_has_final_vectors(const gpt_pass *pass)
+{
+  return pass->params->parts->ln_f_gain != NULL;
+}
+
+static inline gpt_norm_tensors gpt_norm1(const gpt_layer *w)
+{
+  return (gpt_norm_tensors){w->ln1_gain, w->ln1_bias};
+}
+static inline gpt_norm_tensors gpt_norm2(const gpt_layer *w)
+{
+  return (gpt_norm_tensors){w->ln2_gain, w->ln2_bias};
+}
+static inline gpt_norm_tensors gpt_final_norm(const gpt_params *params)
+{
+  return (gpt_norm_tensors){params->parts->ln_f_gain, params->parts->ln_f_bias};
 }
 
 /* The context of a parallel loop over one layer. */

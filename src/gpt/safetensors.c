@@ -1,6 +1,8 @@
 /* safetensors.c - opens a safetensors file and checks all of it but the numbers. */
 #include "gpt/safetensors.h"
 
+#include "base/half.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,4 +238,24 @@ const safetensors_entry *safetensors_find(const safetensors *file, const char *n
   for (size_t i = 0; i < file->entry_count; i++)
     if (strcmp(file->entries[i].name, name) == 0) return &file->entries[i];
   return NULL;
+}
+
+bool safetensors_has_floats(const safetensors_entry *entry)
+{
+  return strcmp(entry->dtype, "F32") == 0 || strcmp(entry->dtype, "BF16") == 0 ||
+         strcmp(entry->dtype, "F16") == 0;
+}
+
+void safetensors_floats(const safetensors_entry *entry, float *values)
+{
+  if (strcmp(entry->dtype, "F32") == 0) {
+    memcpy(values, entry->data, entry->bytes);
+    return;
+  }
+  const bool brain = strcmp(entry->dtype, "BF16") == 0;
+  for (size_t i = 0; i < entry->count; i++) {
+    uint16_t half = 0;
+    memcpy(&half, entry->data + 2 * i, sizeof half);
+    values[i] = brain ? mo_from_bfloat16(half) : mo_from_float16(half);
+  }
 }

@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "base/file.h"
 
+#include <stdbool.h>
+
 enum { SAFETENSORS_MAX_RANK = 8 };
 
 typedef struct safetensors_entry {
@@ -40,10 +42,14 @@ mousse_status safetensors_parse(safetensors *file, const char *path, const unsig
 void safetensors_close(safetensors *file); /* accepts a zeroed or closed one */
 const safetensors_entry *safetensors_find(const safetensors *file, const char *name);
 
-/* A float32 matrix to be written. */
+/* Whether it is F32, BF16 or F16, and its numbers as floats. */
+bool safetensors_has_floats(const safetensors_entry *entry);
+void safetensors_floats(const safetensors_entry *entry, float *values);
+
+/* A float32 matrix or vector to be written. */
 typedef struct safetensors_matrix {
   const char *name;
-  size_t rows, cols;
+  size_t rows, cols;  /* rows 0: a vector */
   const float *value; /* borrowed */
 } safetensors_matrix;
 

@@ -10,6 +10,17 @@
 #error "the numbers of a safetensors file are little-endian; this machine's are not"
 #endif
 
+static size_t value_bytes(const safetensors_matrix *m)
+{
+  return (m->rows > 0 ? m->rows : 1) * m->cols * sizeof *m->value;
+}
+
+static json_t *shape_json(const safetensors_matrix *m)
+{
+  return m->rows == 0 ? json_pack("[I]", (json_int_t)m->cols)
+                      : json_pack("[I, I]", (json_int_t)m->rows, (json_int_t)m->cols);
+}
+
 /* The header as text, owned by the caller (free); NULL: no memory. */
 static char *header_text(const safetensors_matrix *matrices, size_t count)
 {
@@ -18,10 +29,9 @@ static char *header_text(const safetensors_matrix *matrices, size_t count)
   int failed = header == NULL;
   for (size_t i = 0; i < count && !failed; i++) {
     const safetensors_matrix *m = &matrices[i];
-    const json_int_t end = offset + (json_int_t)(m->rows * m->cols * sizeof(float));
-    json_t *entry =
-        json_pack("{s:s, s:[I, I], s:[I, I]}", "dtype", "F32", "shape", (json_int_t)m->rows,
-                  (json_int_t)m->cols, "data_offsets", offset, end);
+    const json_int_t end = offset + (json_int_t)value_bytes(m);
+    json_t *entry = json_pack("{s:s, s:o, s:[I, I]}", "dtype", "F32", "shape", shape_json(m),
+                              "data_offsets", offset, end);
     failed = json_object_set_new(header, m->name, entry) != 0; /* refuses NULL */
     offset = end;
   }
@@ -49,7 +59,7 @@ static mousse_status write_all(mo_writer *writer, const char *text,
   MO_TRY(write_header(writer, text, error));
   for (size_t i = 0; i < count; i++) {
     const safetensors_matrix *m = &matrices[i];
-    MO_TRY(mo_writer_write(writer, m->value, m->rows * m->cols * sizeof *m->value, error));
+    MO_TRY(mo_writer_write(writer, m->value, value_bytes(m), error));
   }
   return MOUSSE_OK;
 }

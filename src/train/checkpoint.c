@@ -229,7 +229,7 @@ static mousse_status check_model(const char *path, const gpt_config *wanted, mo_
 {
   gpt_config c = {0};
   MO_TRY(gpt_load_config(&c, path, error));
-  if (memcmp(&c, wanted, sizeof c) == 0) return MOUSSE_OK;
+  if (gpt_config_equal(&c, wanted)) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                  "%s: the checkpoint has width %zu, %zu layers, %zu heads, context %zu, "
                  "vocabulary %zu; the run asks for %zu, %zu, %zu, %zu, %zu; start a new one "

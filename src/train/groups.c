@@ -16,15 +16,17 @@ const char *groups_algorithm(const train_options *run, gpt_role role)
 
 const char *groups_role_name(gpt_role role)
 {
-  static const char *const names[GROUP_COUNT] = {
-      [GPT_EMBED] = "embedding", [GPT_HEAD] = "head", [GPT_MATRIX] = "hidden matrix"};
+  static const char *const names[GROUP_COUNT] = {[GPT_EMBED] = "embedding",
+                                                 [GPT_HEAD] = "head",
+                                                 [GPT_MATRIX] = "hidden matrix",
+                                                 [GPT_VECTOR] = "gain or bias"};
   return names[role];
 }
 
 double groups_lr_factor(const train_options *run, gpt_role role, size_t width)
 {
   if (role == GPT_MATRIX || same_for_all(run)) return 1;
-  if (role == GPT_EMBED) return run->embed_lr_factor;
+  if (role == GPT_EMBED || role == GPT_VECTOR) return run->embed_lr_factor;
   return run->head_lr_factor > 0 ? run->head_lr_factor : 1 / sqrt((double)width);
 }
 
@@ -132,7 +134,7 @@ static mousse_status configure(train_groups *groups, const train_options *run, s
   MO_TRY(set_named_options(groups, run, GPT_MATRIX, notices, error));
   MO_TRY(set_library_options(groups, run, GPT_MATRIX, false, error));
   mousse_status status = mousse_get(optimizer, GPT_MATRIX, "lr", &lr);
-  for (int role = 0; role < GROUP_COUNT && status == MOUSSE_OK; role++) {
+  for (int role = 0; role < groups->count && status == MOUSSE_OK; role++) {
     groups->lr[role] = lr * groups_lr_factor(run, (gpt_role)role, width);
     if (role == GPT_MATRIX) continue;
     MO_TRY(set_library_options(groups, run, role, !same_for_all(run), error));
@@ -146,8 +148,11 @@ static mousse_status build(train_groups *groups, const train_options *run, gpt_p
 {
   const mousse_env env = {
       .struct_size = sizeof env, .threads = options_threads(run), .comm = comm};
+  groups->count = GPT_VECTOR; /* the last role, which only some models have */
+  for (size_t i = 0; i < params->tensor_count; i++)
+    if (params->tensors[i].role == GPT_VECTOR) groups->count = GPT_ROLES;
   mousse_status status = mousse_create(&env, &groups->optimizer);
-  for (int role = 0; role < GROUP_COUNT && status == MOUSSE_OK; role++) {
+  for (int role = 0; role < groups->count && status == MOUSSE_OK; role++) {
     int group = 0; /* groups are numbered from 0 in order, as the roles are */
     status = mousse_add_group(groups->optimizer, groups_algorithm(run, (gpt_role)role), &group);
   }
@@ -195,7 +200,7 @@ void groups_close(train_groups *groups)
 
 mousse_status groups_schedule(train_groups *groups, double factor, mo_error *error)
 {
-  for (int role = 0; role < GROUP_COUNT; role++) {
+  for (int role = 0; role < groups->count; role++) {
     const mousse_status status =
         mousse_set(groups->optimizer, role, "lr", factor * groups->lr[role]);
     if (status != MOUSSE_OK) return groups_fail(groups, status, error);

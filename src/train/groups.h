@@ -4,6 +4,7 @@
  *     hidden matrices   optimizer    lr                                  weight_decay
  *     embedding         scalar_opt   lr * embed_lr_factor [1]            0
  *     head              scalar_opt   lr * head_lr_factor [1/sqrt(width)] 0
+ *     gains, biases     scalar_opt   lr * embed_lr_factor                0
  *
  * With optimizer adamw every tensor uses it, at lr, with decay on the hidden matrices only. The
  * role is the model's, never guessed from a shape or name. The schedule multiplies every
@@ -14,10 +15,11 @@
 
 #include "train/options.h"
 
-enum { GROUP_COUNT = GPT_MATRIX + 1 }; /* one per role, indexed by it */
+enum { GROUP_COUNT = GPT_ROLES }; /* at most one per role, indexed by it */
 
 typedef struct train_groups {
   mousse_optimizer *optimizer; /* owned */
+  int count;                   /* of groups: a model without vectors has none for them */
   double lr[GROUP_COUNT];      /* before the schedule */
 } train_groups;
 

@@ -4,67 +4,10 @@
  * For weights c of our choice, f(x) = sum c_i y_i(x) has the gradient that backward returns for
  * d_y = c. The slow version is differenced centrally in double, so that the error is all ours.
  */
-#include "base/random.h"
-#include "check.h"
-#include "gpt/layers/layers.h"
+#include "difference.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum { MOST = 4096 };
-
-/* The inputs as doubles, and what the objective needs besides them. */
-typedef struct problem {
-  double x[MOST], c[MOST];
-  size_t count; /* of x */
-  size_t rows, width, heads;
-  const float *cosines, *sines;
-  size_t target;
-} problem;
-
-typedef double (*objective)(const problem *p);
-
-static void fill(problem *p, float *x, size_t count, float *c, size_t c_count, uint64_t seed)
-{
-  assert_true(count <= MOST && c_count <= MOST);
-  mo_random_fill(x, count, 1.0, seed, 1);
-  mo_random_fill(c, c_count, 1.0, seed, 2);
-  for (size_t i = 0; i < count; i++) p->x[i] = x[i];
-  for (size_t i = 0; i < c_count; i++) p->c[i] = c[i];
-  p->count = count;
-}
-
-static void check_gradient(problem *p, objective f, const float *gradient)
-{
-  const double h = 1e-5;
-  double error = 0, norm = 0;
-  for (size_t i = 0; i < p->count; i++) {
-    const double kept = p->x[i];
-    p->x[i] = kept + h;
-    const double above = f(p);
-    p->x[i] = kept - h;
-    const double below = f(p);
-    p->x[i] = kept;
-    const double expected = (above - below) / (2 * h);
-    error += (gradient[i] - expected) * (gradient[i] - expected);
-    norm += expected * expected;
-  }
-  if (!(sqrt(error) <= 1e-5 * sqrt(norm) + 1e-7))
-    fail_msg("gradient differs by %g of norm %g", sqrt(error), sqrt(norm));
-}
-
-/* sum c_i y_i of the float layer must be the slow version's. */
-static void check_value(const problem *p, objective f, const float *y, size_t count)
-{
-  double ours = 0, size = 1;
-  for (size_t i = 0; i < count; i++) {
-    ours += p->c[i] * y[i];
-    size += fabs(p->c[i] * y[i]);
-  }
-  if (!(fabs(ours - f(p)) <= 1e-6 * size)) fail_msg("%.9g, expected %.9g", ours, f(p));
-}
 
 static double slow_rmsnorm(const problem *p)
 {
@@ -87,7 +30,7 @@ static void test_rmsnorm(void **state)
   p.rows = 3;
   p.width = 37;
   fill(&p, x, 111, c, 111, 1);
-  rmsnorm_forward(y, r, x, p.rows, p.width);
+  rmsnorm_forward(y, r, x, p.rows, p.width, FLT_EPSILON);
   rmsnorm_backward(d, add, c, y, r, p.rows, p.width);
   check_value(&p, slow_rmsnorm, y, 111);
   check_gradient(&p, slow_rmsnorm, d);
@@ -177,9 +120,10 @@ static void test_rope_and_norm(void **state)
   p.rows = rows;
   p.heads = heads;
   p.width = D;
-  rope_tables(cosines, sines, rows, D);
+  rope_tables(cosines, sines, rows, D, &(rope_angles){.theta = 10000, .direction = -1});
   fill(&p, x, rows * stride, d, rows * stride, 4);
-  rope_norm_forward(x, r, cosines, sines, 0, rows, rows, heads, D);
+  const rope_heads all = {2 * heads, D, stride, 0, rows, rows, cosines, sines};
+  rope_norm_forward(x, r, &all, FLT_EPSILON);
   check_value(&p, slow_rope, x, rows * stride);
   for (size_t h = 0; h < 2 * heads; h++)
     rope_norm_backward(d + h * D, x + h * D, r + h, cosines, sines, rows, D, stride, 2 * heads);
@@ -225,7 +169,7 @@ static void attention_case(size_t rows, size_t D, uint64_t seed)
   }
   check_value(&p, slow_attention, y, rows * D);
   attention_backward(d, d + D, d + 2 * D, c, y, D, log_sum, x, x + D, x + 2 * D, 3 * D, rows, D,
-                     scratch);
+                     false, scratch);
   check_gradient(&p, slow_attention, d);
   free(scratch);
 }

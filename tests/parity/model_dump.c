@@ -35,7 +35,8 @@ static void write_gradients(const gpt_params *params, const char *folder)
   if (m == NULL) exit(1);
   for (size_t i = 0; i < params->tensor_count; i++) {
     const gpt_tensor *t = &params->tensors[i];
-    m[i] = (safetensors_matrix){t->name, t->rows, t->cols, t->gradient};
+    const size_t rows = t->role == GPT_VECTOR ? 0 : t->rows;
+    m[i] = (safetensors_matrix){t->name, rows, t->cols, t->gradient};
   }
   in_folder(path, sizeof path, folder, "gradients.safetensors");
   check(safetensors_write(path, m, params->tensor_count, &error), &error);

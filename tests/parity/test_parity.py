@@ -10,48 +10,73 @@ import tempfile
 
 import torch
 
-import reference_gpt as reference
+import reference_gpt as files
+import reference_table as reference
 
-# vocabulary, layers, heads, width, B, T: several head counts, B = 1, T off the attention block.
+GPT2 = {"norm": "layer_norm", "position": "learned", "qk_norm": "none", "mlp": "gelu_tanh",
+        "qkv_bias": True, "proj_bias": True, "mlp_bias": True, "tied": True, "epsilon": 1e-5}
+LLAMA = {"norm": "rms_gain", "position": "rope_llama", "qk_norm": "none", "mlp": "swiglu",
+         "epsilon": 1e-5}
+QWEN2 = {**LLAMA, "qkv_bias": True, "rope_theta": 1e6, "epsilon": 1e-6}
+QWEN3 = {**LLAMA, "qk_norm": "gain", "rope_theta": 1e6, "tied": True, "epsilon": 1e-6}
+LLAMA3 = {"rope_scaling": "llama3", "rope_factor": 8.0, "rope_low": 1.0, "rope_high": 4.0,
+          "rope_context": 16, "rope_theta": 500000.0}
+
+# vocabulary, layers, heads, width, B, T: several head counts, B = 1, T off the attention block;
+# then every family, and every switch in a combination that no family has.
 CASES = [
-    (101, 2, 2, 64, 3, 70),
-    (257, 3, 4, 128, 1, 193),
-    (512, 2, 8, 256, 2, 128),
-    (50, 1, 3, 66, 2, 1),
+    ((101, 2, 2, 64, 3, 70), {}),
+    ((257, 3, 4, 128, 1, 193), {}),
+    ((512, 2, 8, 256, 2, 128), {}),
+    ((50, 1, 3, 66, 2, 1), {}),
+    ((97, 2, 4, 64, 2, 70), GPT2),
+    ((97, 2, 4, 64, 3, 33), {**LLAMA, "n_kv_head": 2, "mlp_width": 172}),
+    ((97, 2, 4, 64, 2, 70), {**LLAMA, **LLAMA3, "n_kv_head": 1, "tied": True}),
+    ((97, 2, 6, 48, 2, 40), {**QWEN2, "n_kv_head": 2, "mlp_width": 100}),
+    ((97, 2, 4, 32, 2, 70), {**QWEN3, "n_kv_head": 2, "head_size": 16, "mlp_width": 60}),
+    ((97, 2, 4, 32, 3, 9), {**QWEN3, "head_size": 4, "tied": False}),
+    ((60, 2, 3, 30, 2, 20), {"mlp": "gelu", "mlp_bias": True, "norm": "layer_norm"}),
+    ((60, 2, 3, 30, 2, 20), {"mlp": "swiglu", "mlp_bias": True, "qkv_bias": True, "tied": True}),
+    ((60, 2, 3, 15, 2, 20), {"position": "learned", "qk_norm": "none", "proj_bias": True}),
+    ((60, 2, 4, 32, 2, 20), {"position": "learned", "qk_norm": "gain", "n_kv_head": 2}),
+    ((60, 1, 4, 32, 2, 20), {"position": "learned", "n_kv_head": 2, "norm": "rms_gain"}),
+    ((60, 1, 4, 32, 2, 20), {"position": "rope", "qk_norm": "gain", "rope_scaling": "linear",
+                             "rope_factor": 4.0}),
 ]
 LOSS_LIMIT, GRADIENT_LIMIT, LOGIT_LIMIT = 1e-5, 1e-4, 1e-4
 
 
 def run_case(program, folder, case):
-    vocabulary, layers, heads, width, B, T = case
+    (vocabulary, layers, heads, width, B, T), table = case
     config = {"vocab_size": vocabulary, "n_layer": layers, "n_head": heads, "n_embd": width,
-              "sequence_len": T, "some_other_program": "ignored"}
-    weights = reference.random_weights(config, seed=sum(case))
+              "sequence_len": T, "some_other_program": "ignored", **table}
+    weights = reference.random_weights(config, seed=sum(case[0]))
     generator = torch.Generator().manual_seed(7)
     tokens, targets = torch.randint(vocabulary, (2, B, T), generator=generator)
     (folder / "config.json").write_text(json.dumps(config))
-    reference.write_safetensors(folder / "model.safetensors", weights)
+    files.write_safetensors(folder / "model.safetensors", weights)
     both = torch.stack((tokens, targets)).to(torch.int32).numpy()
     (folder / "tokens.bin").write_bytes(both.tobytes())
 
     # In double precision, so that the difference is all ours.
     weights = {name: w.detach().double().requires_grad_() for name, w in weights.items()}
-    rope = reference.Rope(config, T).to(torch.float64)
-    logits = reference.forward(config, weights, rope, tokens)
-    loss = reference.loss_of(logits, targets)
+    logits = reference.forward(config, weights, tokens)
+    loss = files.loss_of(logits, targets)
     loss.backward()
 
     ours = float(subprocess.run([program, folder, str(B), str(T)], check=True, text=True,
                                 stdout=subprocess.PIPE).stdout)
-    findings = [("loss", abs(ours - loss.item()), LOSS_LIMIT)]
-    our_logits = reference.read_safetensors(folder / "logits.safetensors")["logits"]
+    findings = [("loss", abs(ours - loss.item()) / max(1.0, loss.item()), LOSS_LIMIT)]
+    our_logits = files.read_safetensors(folder / "logits.safetensors")["logits"]
     expected = logits[0, T - our_logits.shape[0]:]
-    findings.append(("logits", (our_logits - expected).abs().max().item(), LOGIT_LIMIT))
-    gradients = reference.read_safetensors(folder / "gradients.safetensors")
+    findings.append(("logits", (our_logits - expected).abs().max().item() / max(1.0, expected.abs().max().item()),
+                     LOGIT_LIMIT))
+    gradients = files.read_safetensors(folder / "gradients.safetensors")
     assert gradients.keys() == weights.keys()
     for name, weight in weights.items():
         # The exact gradient of q and k at T = 1 is 0: there the bound is an absolute one.
         norm = max(weight.grad.norm().item(), 1e-2)
+        assert gradients[name].shape == weight.shape, name
         findings.append((name, (gradients[name] - weight.grad).norm().item() / norm, GRADIENT_LIMIT))
     return findings
 

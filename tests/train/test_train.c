@@ -97,7 +97,9 @@ static void micro_batches_divide(void **state)
 static void model_of_a_run(void **state)
 {
   train_options run;
-  gpt_config config, base = {100, 3, 2, 64, 32};
+  gpt_config config;
+  const gpt_config base = {
+      .vocab_size = 100, .n_layer = 3, .n_head = 2, .n_embd = 64, .sequence_len = 32};
   mo_error error = {{0}};
   (void)state;
   assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
@@ -174,7 +176,12 @@ static void groups_by_role(void **state)
                {"adamw", 0.5, 0.5, 0.5, 0.25}};
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    const gpt_config config = {32, 1, 2, 16, 8};
+    const gpt_config config = {.vocab_size = 32,
+                               .n_layer = 1,
+                               .n_head = 2,
+                               .n_embd = 16,
+                               .sequence_len = 8,
+                               .norm = GPT_RMS_GAIN};
     gpt_params *params = NULL;
     train_groups groups;
     train_options run;
@@ -188,7 +195,8 @@ static void groups_by_role(void **state)
     if (groups_open(&groups, &run, params, NULL, NULL, &error) != MOUSSE_OK)
       fail_msg("%s", error.text);
     assert_int_equal(groups_schedule(&groups, 0.5, &error), MOUSSE_OK);
-    const double expected[] = {cases[i].embed, cases[i].head, cases[i].matrix};
+    const double expected[] = {cases[i].embed, cases[i].head, cases[i].matrix, cases[i].embed};
+    assert_int_equal(groups.count, GROUP_COUNT);
     for (int role = 0; role < GROUP_COUNT; role++) {
       assert_int_equal(mousse_get(groups.optimizer, role, "lr", &value), MOUSSE_OK);
       near(value, 0.5 * expected[role], 1e-12);
@@ -215,7 +223,8 @@ static void paper_names(void **state)
                {"shampoo_alpha", "0.25", "alpha", 0.25},
                {"shampoo_update_freq", "3", "refresh_every", 3},
                {"mu", "0.5", "mu", 0.5}};
-  const gpt_config config = {32, 1, 2, 16, 8};
+  const gpt_config config = {
+      .vocab_size = 32, .n_layer = 1, .n_head = 2, .n_embd = 16, .sequence_len = 8};
   gpt_params *params = NULL;
   train_groups groups;
   train_options run;

@@ -9,8 +9,19 @@
 #include <string.h>
 
 /* Odd in every way: heads of 10 numbers, vocabulary and rows that no tile divides. */
-static const gpt_config odd = {
-    .vocab_size = 53, .n_layer = 2, .n_head = 3, .n_embd = 30, .sequence_len = 150};
+#define ODD_SIZES .vocab_size = 53, .n_layer = 2, .n_head = 3, .n_embd = 30, .sequence_len = 150
+/* The paper's model, then one of every family, and one without tensors behind its layers. */
+static const gpt_config kinds[] = {
+    {ODD_SIZES},
+    {ODD_SIZES, .norm = GPT_LAYER_NORM, .position = GPT_LEARNED, .qk_norm = GPT_QK_NONE,
+     .mlp = GPT_GELU_TANH, .qkv_bias = true, .proj_bias = true, .mlp_bias = true, .tied = true},
+    {ODD_SIZES, .norm = GPT_RMS_GAIN, .position = GPT_ROPE_LLAMA, .qk_norm = GPT_QK_NONE,
+     .mlp = GPT_SWIGLU, .mlp_width = 77, .n_kv_head = 1},
+    {ODD_SIZES, .norm = GPT_RMS_GAIN, .position = GPT_ROPE_LLAMA, .qk_norm = GPT_QK_GAIN,
+     .mlp = GPT_SWIGLU, .head_size = 14, .tied = true},
+    {ODD_SIZES, .tied = true, .mlp = GPT_GELU, .qkv_bias = true},
+};
+static gpt_config odd = {ODD_SIZES}; /* the one that is tested */
 
 static uint32_t *make_tokens(size_t count, size_t vocabulary, uint64_t seed)
 {
@@ -38,6 +49,16 @@ static gpt_pass *make_pass(gpt_params *params, gpt_shape shape)
   return pass;
 }
 
+static gpt_config sized(size_t vocabulary, size_t layers, size_t heads, size_t width,
+                        size_t context)
+{
+  return (gpt_config){.vocab_size = vocabulary,
+                      .n_layer = layers,
+                      .n_head = heads,
+                      .n_embd = width,
+                      .sequence_len = context};
+}
+
 static void refuse(gpt_config config, const char *expected)
 {
   mo_error error = {{0}};
@@ -50,14 +71,14 @@ static void test_config(void **state)
   (void)state;
   mo_error error = {{0}};
   gpt_config config;
-  refuse((gpt_config){0, 1, 1, 2, 1}, "vocab_size is 0");
-  refuse((gpt_config){1, 0, 1, 2, 1}, "n_layer is 0");
-  refuse((gpt_config){1, 1, 0, 2, 1}, "n_head is 0");
-  refuse((gpt_config){1, 1, 1, 0, 1}, "(n_embd) is 0");
-  refuse((gpt_config){1, 1, 1, 2, 0}, "sequence_len is 0");
-  refuse((gpt_config){SIZE_MAX, 1, 1, 2, 1}, "vocab_size");
-  refuse((gpt_config){10, 1, 3, 64, 8}, "3 heads do not divide");
-  refuse((gpt_config){10, 1, 4, 12, 8}, "heads of 3 numbers");
+  refuse(sized(0, 1, 1, 2, 1), "vocab_size is 0");
+  refuse(sized(1, 0, 1, 2, 1), "n_layer is 0");
+  refuse(sized(1, 1, 0, 2, 1), "n_head is 0");
+  refuse(sized(1, 1, 1, 0, 1), "model_dim (n_embd) is 0");
+  refuse(sized(1, 1, 1, 2, 0), "sequence_len is 0");
+  refuse(sized(SIZE_MAX, 1, 1, 2, 1), "vocab_size");
+  refuse(sized(10, 1, 3, 64, 8), "3 heads do not divide");
+  refuse(sized(10, 1, 4, 12, 8), "heads of 3 numbers");
   assert_int_equal(gpt_preset("162m", &config, &error), MOUSSE_UNKNOWN_NAME);
   assert_non_null(strstr(error.text, "'162M'"));
   for (size_t i = 0; gpt_preset_name(i) != NULL; i++) {
@@ -69,6 +90,55 @@ static void test_config(void **state)
   assert_true(gpt_flops_per_token(&config, 1024) == 798031872.0);
   assert_int_equal(gpt_preset("834M", &config, &error), MOUSSE_OK);
   assert_int_equal(gpt_parameter_count(&config), 834011136);
+}
+
+/* What the models' own pages and files say. */
+static void test_presets_of_others(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *name;
+    size_t parameters;
+  } published[] = {
+      {"gpt2", 124439808},         {"gpt2-medium", 354823168},     {"SmolLM2-135M", 134515008},
+      {"SmolLM2-360M", 361821120}, {"TinyLlama-1.1B", 1100048384}, {"Qwen3-0.6B", 596049920}};
+  mo_error error = {{0}};
+  for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
+    gpt_config config;
+    assert_int_equal(gpt_preset(published[i].name, &config, &error), MOUSSE_OK);
+    assert_int_equal(gpt_parameter_count(&config), published[i].parameters);
+  }
+}
+
+static void test_table_is_checked(void **state)
+{
+  (void)state;
+  gpt_config c = sized(10, 1, 4, 16, 8), other = c;
+  c.n_kv_head = 3;
+  refuse(c, "n_kv_head is 3, which does not divide the 4 heads");
+  c.n_kv_head = 0;
+  c.head_size = 5;
+  refuse(c, "heads of 5 numbers");
+  c.position = GPT_LEARNED;
+  c.qk_norm = GPT_QK_NONE;
+  mo_error error = {{0}};
+  assert_int_equal(gpt_config_check(&c, &error), MOUSSE_OK);
+  c = sized(10, 1, 4, 16, 8);
+  c.epsilon = NAN;
+  refuse(c, "epsilon is nan");
+  c.epsilon = 0;
+  c.rope_scaling = GPT_SCALING_LLAMA3;
+  refuse(c, "rope_factor is 0");
+  c.rope_factor = 8;
+  c.rope_low = 4;
+  c.rope_high = 1;
+  c.rope_context = 100;
+  refuse(c, "rope_high is 1");
+  other.n_kv_head = 4; /* what it is anyway */
+  c = sized(10, 1, 4, 16, 8);
+  assert_true(gpt_config_equal(&c, &other));
+  other.tied = true;
+  assert_false(gpt_config_equal(&c, &other));
 }
 
 static void test_parameters_are_listed_and_initialised(void **state)
@@ -213,7 +283,7 @@ static void test_complete_gradients_stay_as_they_are(void **state)
   assert_non_null(c.copy);
   gpt_pass_watch(pass, take_run, &c);
   assert_int_equal(gpt_gradients(pass, &batch, 1, false, &loss, &error), MOUSSE_OK);
-  assert_int_equal(c.runs, odd.n_layer + 2);
+  assert_int_equal(c.runs, odd.n_layer + (odd.tied && odd.norm == GPT_RMS ? 1 : 2));
   assert_int_equal(gpt_completed_span(params, c.runs).count, 0);
   assert_int_equal(c.floats, params->value_count);
   assert_memory_equal(c.copy, params->gradients, params->value_count * sizeof(float));
@@ -266,7 +336,7 @@ static void test_evaluation_needs_no_gradient_memory(void **state)
   (void)state;
   mo_error error = {{0}};
   const gpt_shape training = {2, 100, 2, true}, evaluation = {2, 100, 2, false};
-  assert_true(gpt_plan_bytes(&odd, &evaluation) < gpt_plan_bytes(&odd, &training) / 2);
+  assert_true(gpt_plan_bytes(&odd, &evaluation) < gpt_plan_bytes(&odd, &training) / 3 * 2);
   gpt_params *params = make_params(&odd, false), *full = make_params(&odd, true);
   gpt_pass *pass = make_pass(params, evaluation), *trainer = make_pass(full, training);
   uint32_t *tokens = make_tokens(400, odd.vocab_size, 9);
@@ -453,9 +523,14 @@ static void test_sampling(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
+  const struct CMUnitTest once[] = {
       cmocka_unit_test(test_config),
+      cmocka_unit_test(test_presets_of_others),
+      cmocka_unit_test(test_table_is_checked),
       cmocka_unit_test(test_parameters_are_listed_and_initialised),
+      cmocka_unit_test(test_sampling),
+  };
+  const struct CMUnitTest every_kind[] = {
       cmocka_unit_test(test_same_bits_at_any_number_of_threads),
       cmocka_unit_test(test_micro_batches_add_up),
       cmocka_unit_test(test_complete_gradients_stay_as_they_are),
@@ -464,7 +539,11 @@ int main(void)
       cmocka_unit_test(test_memory_planned_is_memory_used),
       cmocka_unit_test(test_every_allocation_may_fail),
       cmocka_unit_test(test_generator_agrees_with_the_full_pass),
-      cmocka_unit_test(test_sampling),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  int failed = cmocka_run_group_tests(once, NULL, NULL);
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    odd = kinds[i];
+    failed += cmocka_run_group_tests(every_kind, NULL, NULL);
+  }
+  return failed;
 }

@@ -268,8 +268,17 @@ static void test_config_files(void **state)
       {"{\"vocab_size\":5,\"n_layer\":1,\"n_head\":3,\"n_embd\":4,\"sequence_len\":4}",
        "3 heads do not divide"},
       {"{\"vocab_size\":5,\"n_layer\":1,\"n_head\":2,\"n_embd\":4,\"sequence_len\":4,"
-       "\"n_kv_head\":1}",
+       "\"n_kv_head\":3}",
        "n_kv_head"},
+      {"{\"vocab_size\":5,\"n_layer\":1,\"n_head\":2,\"n_embd\":4,\"sequence_len\":4,"
+       "\"mlp\":\"maxout\"}",
+       "mlp is not one of relu2, gelu, gelu_tanh, swiglu"},
+      {"{\"vocab_size\":5,\"n_layer\":1,\"n_head\":2,\"n_embd\":4,\"sequence_len\":4,"
+       "\"tied\":1}",
+       "tied is not true or false"},
+      {"{\"vocab_size\":5,\"n_layer\":1,\"n_head\":2,\"n_embd\":4,\"sequence_len\":4,"
+       "\"epsilon\":\"small\"}",
+       "epsilon is not a number"},
   };
   char folder[64], path[128];
   mo_error error = {{0}};
@@ -291,6 +300,35 @@ static void test_config_files(void **state)
   rmdir(folder);
 }
 
+/* Configuration and weights of every preset's kind of model, small, come back as they went. */
+static void test_every_kind_of_model(void **state)
+{
+  (void)state;
+  const char *name = NULL;
+  char folder[64], path[128];
+  mo_error error = {{0}};
+  make_folder(folder);
+  snprintf(path, sizeof path, "%s/file", folder);
+  for (size_t i = 0; (name = gpt_preset_name(i)) != NULL; i++) {
+    gpt_config config, again;
+    assert_int_equal(gpt_preset(name, &config, &error), MOUSSE_OK);
+    assert_int_equal(gpt_save_config(&config, path, &error), MOUSSE_OK);
+    assert_int_equal(gpt_load_config(&again, path, &error), MOUSSE_OK);
+    assert_true(gpt_config_equal(&config, &again));
+    config.n_layer = 2;
+    config.vocab_size = config.mlp_width = 6;
+    config.n_embd = config.n_head * 2;
+    gpt_params *params = make_params(&config, i), *loaded = make_params(&config, i + 1);
+    assert_int_equal(gpt_save_weights(params, path, &error), MOUSSE_OK);
+    assert_int_equal(gpt_load_weights(loaded, path, &error), MOUSSE_OK);
+    assert_memory_equal(params->values, loaded->values, params->value_count * sizeof(float));
+    gpt_params_destroy(params);
+    gpt_params_destroy(loaded);
+  }
+  unlink(path);
+  rmdir(folder);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -302,6 +340,7 @@ int main(void)
       cmocka_unit_test(test_weights_round_trip),
       cmocka_unit_test(test_half_precision_files),
       cmocka_unit_test(test_config_files),
+      cmocka_unit_test(test_every_kind_of_model),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

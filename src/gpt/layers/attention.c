@@ -93,7 +93,7 @@ MO_CLONES static void softmax_rows_backward(float *scores, float *d_p, size_t wi
 void attention_backward(float *d_q, float *d_k, float *d_v, const float *d_y, const float *y,
                         size_t y_stride, const float *log_sum, const float *q, const float *k,
                         const float *v, size_t stride, size_t rows, size_t head_size,
-                        float *scratch)
+                        bool add_all, float *scratch)
 {
   const float scale = 1.0f / sqrtf((float)head_size);
   const size_t blocks = (rows + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK;
@@ -102,7 +102,7 @@ void attention_backward(float *d_q, float *d_k, float *d_v, const float *d_y, co
     const size_t first = block * ATTENTION_BLOCK;
     const size_t count = rows - first < ATTENTION_BLOCK ? rows - first : ATTENTION_BLOCK;
     const size_t width = first + count;
-    const float add = width < rows ? 1.0f : 0.0f;
+    const float add = add_all || width < rows ? 1.0f : 0.0f;
     const float *q_block = q + first * stride, *dy_block = d_y + first * y_stride;
     float *p = scratch, *ds = scratch + ATTENTION_BLOCK * width;
 

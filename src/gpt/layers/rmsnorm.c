@@ -8,16 +8,16 @@
 #include "base/simd.h"
 #include "gpt/layers/layers.h"
 
-#include <float.h>
 #include <math.h>
 
-MO_CLONES void rmsnorm_forward(float *y, float *r, const float *x, size_t rows, size_t width)
+MO_CLONES void rmsnorm_forward(float *y, float *r, const float *x, size_t rows, size_t width,
+                               float epsilon)
 {
   for (size_t i = 0; i < rows; i++, x += width, y += width) {
     float squares = 0.0f;
 #pragma omp simd reduction(+ : squares)
     for (size_t j = 0; j < width; j++) squares += x[j] * x[j];
-    const float scale = 1.0f / sqrtf(squares / (float)width + FLT_EPSILON);
+    const float scale = 1.0f / sqrtf(squares / (float)width + epsilon);
 #pragma omp simd
     for (size_t j = 0; j < width; j++) y[j] = x[j] * scale;
     r[i] = scale;

@@ -1,80 +1,44 @@
-/* rope.c - rotary position embedding and QK-norm in one pass over q and k.
+/* rope.c - rotary position embedding alone, in place.
  *
- * Half-split rotation by the angle a = position * 10000^(-2j/D) of the pair (x[j], x[j + D/2]):
+ * The pair (x[j], x[j + D/2]) of a head is turned by an angle of its position:
  *
  *     y1 = x1 cos a + x2 sin a,   y2 = -x1 sin a + x2 cos a
  *
- * then y / sqrt(mean(y^2) + eps) over the head. Backward first undoes the normalisation as in
- * rmsnorm.c, then applies the transposed rotation.
+ * Backward is the transposed rotation. The tables decide the direction.
  */
 #include "base/simd.h"
 #include "gpt/layers/layers.h"
 
-#include <float.h>
-#include <math.h>
-
-void rope_tables(float *cosines, float *sines, size_t positions, size_t head_size)
+MO_CLONES void rope_forward(float *x, const rope_heads *p)
 {
-  const size_t half = head_size / 2;
-  for (size_t t = 0; t < positions; t++) {
-    for (size_t j = 0; j < half; j++) {
-      const double angle = (double)t * pow(10000.0, -2.0 * (double)j / (double)head_size);
-      cosines[t * half + j] = (float)cos(angle);
-      sines[t * half + j] = (float)sin(angle);
+  const size_t half = p->head_size / 2;
+  for (size_t i = 0; i < p->rows; i++) {
+    const size_t position = (p->first + i) % p->length;
+    const float *c = p->cosines + position * half, *s = p->sines + position * half;
+    for (size_t h = 0; h < p->heads; h++) {
+      float *x1 = x + i * p->stride + h * p->head_size, *x2 = x1 + half;
+#pragma omp simd
+      for (size_t j = 0; j < half; j++) {
+        const float y1 = x1[j] * c[j] + x2[j] * s[j];
+        x2[j] = x2[j] * c[j] - x1[j] * s[j];
+        x1[j] = y1;
+      }
     }
   }
 }
 
-static inline float rotate_normalise(float *x, const float *c, const float *s, size_t half)
-{
-  float *x1 = x, *x2 = x + half;
-  float squares = 0.0f;
-#pragma omp simd reduction(+ : squares)
-  for (size_t j = 0; j < half; j++) {
-    const float y1 = x1[j] * c[j] + x2[j] * s[j];
-    const float y2 = x2[j] * c[j] - x1[j] * s[j];
-    x1[j] = y1;
-    x2[j] = y2;
-    squares += y1 * y1 + y2 * y2;
-  }
-  const float scale = 1.0f / sqrtf(squares / (float)(2 * half) + FLT_EPSILON);
-#pragma omp simd
-  for (size_t j = 0; j < 2 * half; j++) x[j] *= scale;
-  return scale;
-}
-
-MO_CLONES void rope_norm_forward(float *qkv, float *r, const float *cosines, const float *sines,
-                                 size_t first, size_t rows, size_t length, size_t heads,
-                                 size_t head_size)
+MO_CLONES void rope_backward(float *d, const float *cosines, const float *sines, size_t rows,
+                             size_t head_size, size_t stride)
 {
   const size_t half = head_size / 2;
-  for (size_t i = 0; i < rows; i++) {
-    const size_t position = (first + i) % length;
-    float *row = qkv + i * 3 * heads * head_size;
-    const float *c = cosines + position * half, *s = sines + position * half;
-    for (size_t h = 0; h < 2 * heads; h++) /* q's heads, then k's */
-      r[i * 2 * heads + h] = rotate_normalise(row + h * head_size, c, s, half);
-  }
-}
-
-MO_CLONES void rope_norm_backward(float *d, const float *y, const float *r,
-                                  const float *cosines, const float *sines, size_t rows,
-                                  size_t head_size, size_t stride, size_t r_stride)
-{
-  const size_t half = head_size / 2;
-  for (size_t i = 0; i < rows; i++, d += stride, y += stride, r += r_stride) {
+  for (size_t i = 0; i < rows; i++, d += stride) {
     const float *c = cosines + i * half, *s = sines + i * half;
     float *d1 = d, *d2 = d + half;
-    float dot = 0.0f;
-#pragma omp simd reduction(+ : dot)
-    for (size_t j = 0; j < head_size; j++) dot += y[j] * d[j];
-    const float mean = dot / (float)head_size, scale = *r;
 #pragma omp simd
     for (size_t j = 0; j < half; j++) {
-      const float e1 = scale * (d1[j] - y[j] * mean);
-      const float e2 = scale * (d2[j] - y[half + j] * mean);
-      d1[j] = e1 * c[j] - e2 * s[j];
-      d2[j] = e1 * s[j] + e2 * c[j];
+      const float e1 = d1[j] * c[j] - d2[j] * s[j];
+      d2[j] = d1[j] * s[j] + d2[j] * c[j];
+      d1[j] = e1;
     }
   }
 }
