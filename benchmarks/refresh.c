@@ -17,6 +17,7 @@
 #include "linalg/blas.h"
 #include "linalg/orthonormal.h"
 #include "linalg/vector.h"
+#include "optim/basis.h"
 #include "optim/root.h"
 
 #include <math.h>
@@ -97,7 +98,7 @@ static void average(study *s, int step)
   float *noise = s->gradient + n * k;
   mo_random_fill(noise, n * k, 1.0, 2, (uint64_t)step);
   mo_gemm(MO_PLAIN, MO_PLAIN, n, k, n, 1.0f, s->mixing, n, noise, k, 0.0f, s->gradient, k);
-  mo_side_average(s->side, (mo_shape){n, k}, s->gradient, beta, s->pair);
+  mo_side_average(s->side, (mo_shape){n, k}, s->gradient, beta, (uint64_t)step, s->pair);
 }
 
 static void collect_statistics(study *s)
@@ -122,8 +123,8 @@ static void decompose(study *s)
   const double correction = rule_for(MO_REFRESH_EIGH, 0, 0, STEPS).correction;
   for (size_t i = 0; i < n; i++) trace += correction * (double)s->pair[i * (n + 1) + i];
   const double factor = correction * (double)n / (trace + eps);
-  if (!mo_root_decompose(n, s->pair, factor, 2 * eps, NULL, s->matrix, s->values, s->solver,
-                         &counts))
+  if (!mo_decompose(n, s->pair, factor, 2 * eps, NULL, s->matrix, s->values, s->solver,
+                    &counts))
     exit(1);
   for (size_t i = 0; i < n * n; i++) s->vectors[i] = (float)s->matrix[i];
 }

@@ -18,7 +18,7 @@ typedef struct mo_fractions {
 } mo_fractions;
 
 /* The sum of `count` terms whose largest relative error is least, or nearly so; the shifts are
- * positive and ascend. 0 < low < high, 0 <= power < 1. Above high the linear term, which is
+ * positive and ascend. 0 < low < high, 0 <= power <= 1. Above high the linear term, which is
  * negative, takes over: the sum is good to some 30% at 2 high and may be negative at 4 high. */
 mo_fractions mo_fractions_fit(double power, double low, double high, int count);
 

@@ -9,6 +9,7 @@
 
 #include <lapacke.h>
 #include <math.h>
+#include <stdint.h>
 
 static bool all_finite(const double *x, size_t count)
 {
@@ -37,6 +38,13 @@ static size_t doubles_for_integers(size_t count)
   return (count * sizeof(lapack_int) + sizeof(double) - 1) / sizeof(double);
 }
 
+/* LAPACK counts its workspace in its own integers, which end at 2^31 - 1 with most builds: a
+ * size beyond them would arrive as a negative one. */
+static bool countable(size_t length)
+{
+  return length <= (size_t)INT32_MAX || sizeof(lapack_int) > sizeof(int32_t);
+}
+
 static size_t divide_floats(size_t n)
 {
   return 1 + 6 * n + 2 * n * n;
@@ -49,8 +57,8 @@ size_t mo_eigh_work_doubles(size_t n)
 
 bool mo_eigh_divide(size_t n, double *a, double *values, double *work)
 {
-  if (!lower_finite(n, a)) return false;
   const size_t length = divide_floats(n);
+  if (!countable(length) || !lower_finite(n, a)) return false;
   lapack_int *integers = (lapack_int *)(void *)(work + length);
   const lapack_int info =
       LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, a, (lapack_int)n, values,
@@ -60,10 +68,11 @@ bool mo_eigh_divide(size_t n, double *a, double *values, double *work)
 
 bool mo_eigh_iterate(size_t n, double *a, double *values, double *work)
 {
-  if (!lower_finite(n, a)) return false;
-  const lapack_int info =
-      LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, a, (lapack_int)n, values,
-                         work, (lapack_int)divide_floats(n));
+  const size_t most = (QR_BLOCK + 2) * n, given = divide_floats(n); /* it has no use for more */
+  const size_t length = most < given ? most : given;
+  if (!countable(length) || !lower_finite(n, a)) return false;
+  const lapack_int info = LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, a,
+                                             (lapack_int)n, values, work, (lapack_int)length);
   return info == 0 && all_finite(values, n) && all_finite(a, n * n);
 }
 
@@ -81,8 +90,8 @@ size_t mo_eigenvalues_work_floats(size_t n)
 
 bool mo_eigenvalues(size_t n, float *a, float *values, float *work)
 {
-  if (!lower_finite_float(n, a)) return false;
   const size_t length = mo_eigenvalues_work_floats(n) - 1;
+  if (!countable(length) || !lower_finite_float(n, a)) return false;
   lapack_int *integer = (lapack_int *)(void *)(work + length);
   const lapack_int info =
       LAPACKE_ssyevd_work(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)n, a, (lapack_int)n, values,
@@ -122,7 +131,7 @@ bool mo_polar(size_t rows, size_t cols, float *x, double *work)
   double *right = left + rows * k;           /* row-major k x cols */
   double *values = right + k * cols, *rest = values + k;
   lapack_int *integers = (lapack_int *)(void *)(rest + length);
-  if (!all_finite_float(x, rows * cols)) return false;
+  if (!countable(length) || !all_finite_float(x, rows * cols)) return false;
   for (size_t i = 0; i < rows * cols; i++) a[i] = (double)x[i];
 
   /* Column-major, this is the transpose: its left factor is our right one. */

@@ -1,7 +1,7 @@
 /* newton_schulz.h - orthogonalisation by an odd polynomial: all singular values go to about 1.
  *
- *     X <- X / (||X||_F + 1e-7), then for each (a, b, c):   A = X X^T,  X <- (a I + b A + c A
- * A) X
+ *     X <- X / (||X||_F + 1e-7), then for each (a, b, c):
+ *     A = X X^T,  X <- (a I + b A + c A A) X
  *
  * On the shorter side of X, whichever it is: for a tall X the same with A = X^T X from the
  * right. Two ways to the same result:

@@ -74,9 +74,10 @@ MO_CLONES void mo_copy_scaled(float *restrict to, const float *restrict from, si
   for (size_t i = 0; i < count; i++) to[i] = factor * from[i];
 }
 
-MO_CLONES void mo_apply(float *restrict w, const float *restrict u, size_t count, float keep,
-                        float step)
+MO_CLONES void mo_apply(float *restrict w, const float *restrict u, size_t count, double keep,
+                        double step)
 {
 #pragma omp simd
-  for (size_t i = 0; i < count; i++) w[i] = keep * w[i] - step * u[i];
+  for (size_t i = 0; i < count; i++)
+    w[i] = mo_nearest_float(keep * (double)w[i] - step * (double)u[i]);
 }

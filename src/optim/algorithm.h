@@ -58,9 +58,9 @@ extern const char *const mo_off_on[3];
             "decoupled decay: weights shrink by lr * weight_decay each step")
 #define MO_BETA_MAX 0.999999
 
-/* One named array of an algorithm's memory about one matrix, e.g. "momentum". Its degree is
- * the power of the gradient that it grows with: 1 for a momentum, 2 for a second
- * moment, 0 for a basis (see grad_scale.h). */
+/* One named array of an algorithm's memory about one matrix, e.g. "momentum". Its degree is the
+ * power of the gradient that it grows with: 1 for a momentum, 2 for statistics, 0 for a basis
+ * and for what needs no scale (see grad_scale.h). */
 typedef struct mo_state_array {
   const char *name;
   size_t count; /* floats */
@@ -94,8 +94,8 @@ typedef struct mo_update {
   const float *const *inputs;
   float *const *state; /* state[i] is part i of layout() */
   float *work;         /* work_floats() floats, 64-byte aligned, contents undefined */
-  float
-      grad_scale; /* a power of two, nearly always 1: state holds grad_scale * gradient (grad_scale.h) */
+  float grad_scale; /* a power of two, nearly always 1: state holds grad_scale * gradient, see
+                     * grad_scale.h */
   mo_counts *counts;
   mo_telemetry *telemetry; /* NULL: nobody is watching */
 } mo_update;

@@ -1,4 +1,4 @@
-/* grad_scale.c - state in a scale_exponent that fits the gradient. */
+/* grad_scale.c - state on a scale that fits the gradient. */
 #include "optim/grad_scale.h"
 
 #include "linalg/vector.h"
@@ -6,12 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum {
-  COMFORT =
-      40, /* exponents this far from the scale_exponent still have room for squares and sums */
-  STRIDE = 32,
-  LIMIT = 96 /* 2^LIMIT and its inverse are floats; with COMFORT this covers every float */
-};
+/* Exponents that are COMFORT from the scale's have room for squares and sums. 2^LIMIT and its
+ * inverse are floats; beyond LIMIT + COMFORT there are only denormals, whose squares are then
+ * above 1e-34: floats still. */
+enum { COMFORT = 40, STRIDE = 32, LIMIT = 96 };
 
 float mo_grad_scale(int scale_exponent)
 {

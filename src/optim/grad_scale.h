@@ -7,6 +7,9 @@
  *
  * and an algorithm works with grad_scale * gradient, where grad_scale = 2^-scale_exponent.
  *
+ * Arrays of degree 0 are left alone: bases, and the state of algorithms that work on each
+ * element by itself and take the gradient as it is.
+ *
  * The exponent is 0 for gradients with magnitudes from 1e-12 to 1e12, so ordinary training never
  * notices; otherwise it moves in steps of 32, exactly, since the scale is a power of two.
  */
@@ -22,7 +25,8 @@ bool mo_grad_scale_outgrown(int scale_exponent, float largest);
 int mo_grad_scale_held(int scale_exponent, const mo_state_array *arrays, size_t array_count,
                        float *const *state);
 
-/* Converts the arrays to the scale that fits such a gradient and what is held, and returns its exponent. */
+/* Converts the arrays to the scale that fits such a gradient and what is held, and returns its
+ * exponent. */
 int mo_grad_scale_change(int scale_exponent, float largest, int held,
                          const mo_state_array *arrays, size_t array_count, float *const *state);
 

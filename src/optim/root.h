@@ -45,7 +45,7 @@ typedef struct mo_root_rule {
   double eps;
   mo_refresh method;
   int terms;                    /* of cholesky's sum; 0: as many as it takes */
-  const mo_eigh_solver *ladder; /* to try in turn, ending in NULL; NULL: mo_eigh_ladder */
+  const mo_eigh_solver *ladder; /* to try in turn, ending in NULL; NULL: the usual ones */
 } mo_root_rule;
 
 /* What `auto` is for this side. */
@@ -58,19 +58,5 @@ size_t mo_root_basis_floats(mo_refresh method, mo_side side);
 size_t mo_root_work_floats(mo_refresh method, mo_side side);
 void mo_root_refresh(mo_side side, const mo_root_rule *rule, float *pair, float *basis,
                      float *work, mo_counts *counts, mo_telemetry *telemetry);
-
-/* The eigenvalues (ascending) and eigenvectors (rows of `matrix`) of factor * statistics +
- * shift I for one n x n block, by the first solver of the ladder that succeeds; false, and
- * counted as a fall-back, when none does. */
-extern const mo_eigh_solver mo_eigh_ladder[];
-bool mo_root_decompose(size_t n, const float *pair, double factor, double shift,
-                       const mo_eigh_solver *ladder, double *matrix, double *values,
-                       double *work, mo_counts *counts);
-
-/* Moves a basis (eigenvectors as rows) by one power iteration with the statistics and QR,
- * sorted by falling estimates of the eigenvalues: order[i] is the old place of row i. False,
- * with the basis unchanged, when the factorization fails. */
-size_t mo_basis_work_floats(size_t n);
-bool mo_basis_move(size_t n, const float *pair, float *basis, size_t *order, float *work);
 
 #endif

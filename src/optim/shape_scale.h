@@ -1,8 +1,9 @@
 /* shape_scale.h - the factor between an orthogonalised update and the step, by matrix shape.
  *
  *     spectral  sqrt(m/n)             the operator norm that keeps features of order 1
- *     rms       0.2 sqrt(max(m,n))    an RMS like AdamW's, so that its learning rates carry
- * over jordan    sqrt(max(1, m/n))     the rule of the original Muon none      1
+ *     rms       0.2 sqrt(max(m, n))   an RMS like AdamW's, whose learning rates carry over
+ *     jordan    sqrt(max(1, m/n))     the rule of the original Muon
+ *     none      1
  */
 #ifndef MOUSSE_OPTIM_SHAPE_SCALE_H
 #define MOUSSE_OPTIM_SHAPE_SCALE_H

@@ -3,6 +3,7 @@
 
 #include "linalg/blas.h"
 #include "linalg/vector.h"
+#include "optim/averages.h"
 
 #include <math.h>
 #include <string.h>
@@ -40,9 +41,10 @@ size_t mo_pair_floats(mo_side side)
   return floats;
 }
 
-void mo_side_average(mo_side side, mo_shape shape, const float *grad, double beta, float *pair)
+void mo_side_average(mo_side side, mo_shape shape, const float *grad, double beta,
+                     uint64_t step, float *pair)
 {
-  const float keep = (float)beta, add = (float)(1.0 - beta);
+  const float keep = mo_float_beta(beta, step), add = (float)(1.0 - beta);
   MO_FOR_BLOCKS(side, at)
   {
     float *statistics = pair + at.offset;
@@ -92,6 +94,15 @@ float mo_side_largest(mo_side side, const float *pair)
   MO_FOR_BLOCKS(side, at)
   for (size_t i = 0; i < at.size; i++)
     largest = fmaxf(largest, mo_largest(pair + at.offset + i * (at.size + 1), i + 1));
+  return largest;
+}
+
+float mo_side_largest_root(mo_side side, const float *pair)
+{
+  float largest = 0.0f;
+  MO_FOR_BLOCKS(side, at)
+  for (size_t i = 0; i < at.size; i++)
+    largest = fmaxf(largest, mo_largest(pair + at.offset + i * (at.size + 2) + 1, at.size - i));
   return largest;
 }
 

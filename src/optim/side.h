@@ -12,17 +12,9 @@
 #ifndef MOUSSE_OPTIM_SIDE_H
 #define MOUSSE_OPTIM_SIDE_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "optim/shape.h"
 
-typedef struct mo_shape {
-  size_t rows, cols;
-} mo_shape;
-
-static inline size_t mo_elements(mo_shape shape)
-{
-  return shape.rows * shape.cols;
-}
+#include <stdint.h>
 
 typedef struct mo_side {
   bool right;   /* columns; otherwise rows */
@@ -49,7 +41,8 @@ bool mo_block_next(mo_side side, mo_block *block); /* false past the last */
 size_t mo_pair_floats(mo_side side);
 
 /* One step of the moving average, from the scaled gradient. */
-void mo_side_average(mo_side side, mo_shape shape, const float *grad, double beta, float *pair);
+void mo_side_average(mo_side side, mo_shape shape, const float *grad, double beta,
+                     uint64_t step, float *pair);
 
 /* y = P x (left) or x P (right); x and y are shape.rows x shape.cols and do not overlap. */
 void mo_side_multiply(mo_side side, mo_shape shape, const float *pair, const float *x,
@@ -64,6 +57,7 @@ void mo_side_identity(mo_side side, float *pair);
 /* The largest magnitude in the statistics, and their product with a factor; roots are passed
  * over. */
 float mo_side_largest(mo_side side, const float *pair);
+float mo_side_largest_root(mo_side side, const float *pair); /* the same of the roots */
 void mo_side_scale(mo_side side, float *pair, float factor);
 
 #endif

@@ -146,7 +146,7 @@ static void plain_update(const mo_spectral *p, const float *x0, const float *lef
     mo_syrk(MO_LOWER, wide(p->shape) ? MO_PLAIN : MO_TRANSPOSED, n, longer(p->shape), 1.0f, x,
             p->shape.cols, 0.0f, gram, n);
     mo_mirror(n, gram, n);
-    mo_note(telemetry, "ns_residual", residual(n, gram));
+    mo_note(telemetry, MO_NS_RESIDUAL, residual(n, gram));
   }
   if (!p->outer || (!has_left && !has_right)) {
     memcpy(u, x, all * sizeof *u);
@@ -205,7 +205,20 @@ static void unwhiten(const mo_spectral *p, const float *polynomial, const float 
   if (length > 0.0) mo_scale(u, all, (float)(gamma / length));
 }
 
-static void fused_update(const mo_spectral *p, const float *x0, const float *short_fold,
+/* The unwhitened x0 orthogonalised: what is left when the fused form has lost its digits. */
+static void as_muon(const mo_spectral *p, const float *x0, double epsilon, float *u,
+                    float *work)
+{
+  const size_t n = shorter(p->shape), all = mo_elements(p->shape);
+  float *spare = mo_scratch_take(&work, all), *gram = mo_scratch_take(&work, n * n);
+  memcpy(u, x0, all * sizeof *u);
+  orthogonalise(p, epsilon, u, spare, gram, mo_scratch_take(&work, n * n), work);
+}
+
+/* The condition number of P Y X0^T P is the square of X's. With extreme options (alpha 0.5 and
+ * eps 1e-10 whiten by 1e10) its rounding has eigenvalues far below 0, on which the iteration
+ * grows without end; the norm of a good N is below 1.2 sqrt(n). False, with u undefined, then. */
+static bool fused_update(const mo_spectral *p, const float *x0, const float *short_fold,
                          const float *long_fold, double epsilon, float *u, float *work,
                          mo_telemetry *telemetry)
 {
@@ -228,14 +241,17 @@ static void fused_update(const mo_spectral *p, const float *x0, const float *sho
   const double squared = mo_trace(m.gram, n); /* ||X||_F^2 */
   if (!(squared > 0.0)) {
     memset(u, 0, all * sizeof *u);
-    return;
+    return mo_sum_squares(x0, all) == 0.0;
   }
   const double norm = mo_newton_schulz_norm(p->set, sqrt(squared), epsilon);
   mo_scale(m.gram, n * n, (float)(1.0 / (norm * norm)));
-  const double gamma = mo_newton_schulz_gram(p->set, n, &m, grafted(p) || telemetry != NULL);
+  const bool whitened_at_all = has_short || has_long;
+  const double gamma =
+      mo_newton_schulz_gram(p->set, n, &m, whitened_at_all || telemetry != NULL);
+  if (whitened_at_all && !(gamma <= 1.5 * sqrt((double)n))) return false;
   if (telemetry != NULL) { /* N N^T */
     mo_symmetric_product(MO_PLAIN, MO_PLAIN, n, n, m.b, n, m.gram, n, m.a);
-    mo_note(telemetry, "ns_residual", residual(n, m.a));
+    mo_note(telemetry, MO_NS_RESIDUAL, residual(n, m.a));
   }
   const float *polynomial = m.polynomial;
   if (has_short) {
@@ -243,22 +259,26 @@ static void fused_update(const mo_spectral *p, const float *x0, const float *sho
     polynomial = m.b;
   }
   unwhiten(p, polynomial, y, norm, gamma, u);
+  return mo_largest(u, all) >= 0.0f;
 }
 
 /* The power of two that brings x0 near 1, so that products of four of its size with four roots
- * stay within float. */
+ * stay within float. Denormals are brought as near as a float can: 2^127 is the largest. */
 static float comfortable_scale(const float *x0, size_t count)
 {
+  enum { LARGEST = 120 };
   int exponent = 0;
   frexpf(mo_largest(x0, count), &exponent);
-  return abs(exponent) <= 16 ? 1.0f : ldexpf(1.0f, -exponent);
+  if (abs(exponent) <= 16) return 1.0f;
+  return ldexpf(1.0f, -exponent < LARGEST ? -exponent : LARGEST);
 }
 
 void mo_spectral_update(const mo_spectral *p, const float *x0, const float *left_fold,
                         const float *right_fold, double epsilon, float *u, float *work,
-                        mo_telemetry *telemetry)
+                        mo_counts *counts, mo_telemetry *telemetry)
 {
   const size_t all = mo_elements(p->shape);
+  bool good = true;
   float *scaled = mo_scratch_take(&work, all);
   const float scale = comfortable_scale(x0, all);
   if (scale != 1.0f) {
@@ -269,9 +289,12 @@ void mo_spectral_update(const mo_spectral *p, const float *x0, const float *left
   if (!p->fused)
     plain_update(p, x0, left_fold, right_fold, epsilon, u, work, telemetry);
   else if (wide(p->shape))
-    fused_update(p, x0, left_fold, right_fold, epsilon, u, work, telemetry);
+    good = fused_update(p, x0, left_fold, right_fold, epsilon, u, work, telemetry);
   else
-    fused_update(p, x0, right_fold, left_fold, epsilon, u, work, telemetry);
+    good = fused_update(p, x0, right_fold, left_fold, epsilon, u, work, telemetry);
+  if (good) return;
+  counts->fallbacks++;
+  as_muon(p, x0, epsilon, u, work);
 }
 
 void mo_spectral_step(const mo_update *u, const float *direction, double lr,
@@ -279,8 +302,8 @@ void mo_spectral_step(const mo_update *u, const float *direction, double lr,
 {
   const size_t all = mo_elements(u->shape);
   const double scale = mo_shape_scale(shape_rule, u->shape);
-  mo_apply(u->value, direction, all, (float)(1.0 - lr * weight_decay), (float)(lr * scale));
+  mo_apply(u->value, direction, all, 1.0 - lr * weight_decay, lr * scale);
   if (u->telemetry != NULL)
-    mo_note(u->telemetry, "update_rms",
+    mo_note(u->telemetry, MO_UPDATE_RMS,
             scale * sqrt(mo_sum_squares(direction, all) / (double)all));
 }

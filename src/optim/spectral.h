@@ -48,12 +48,13 @@ double mo_spectral_flops(const mo_spectral *pipeline);
 double mo_spectral_power(const mo_spectral *pipeline, mo_side side, double alpha);
 
 /* u = the update for x0; epsilon is Newton-Schulz's 1e-7 in the units of x0. The pair of an
- * absent side is not looked at. An x0 of zeros gives zeros. Notes ns_residual,
+ * absent side is not looked at. An x0 of zeros gives zeros. Where the fused form fails, x0 is
+ * orthogonalised as it is, and that is counted. Notes ns_residual,
  * ||N N^T - I||_F / sqrt(rank side). */
 size_t mo_spectral_floats(const mo_spectral *pipeline); /* of work */
 void mo_spectral_update(const mo_spectral *pipeline, const float *x0, const float *left_fold,
                         const float *right_fold, double epsilon, float *u, float *work,
-                        mo_telemetry *telemetry);
+                        mo_counts *counts, mo_telemetry *telemetry);
 
 /* W <- W (1 - lr weight_decay) - lr shape(m, n) U. Notes update_rms, the RMS of shape(m, n) U.
  */

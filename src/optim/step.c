@@ -95,15 +95,15 @@ static mousse_status check_gradients(mousse_optimizer *opt)
 static void note_beginning(mo_param *param)
 {
   param->telemetry->count = 0;
-  mo_note(param->telemetry, "grad_norm",
+  mo_note(param->telemetry, MO_GRAD_NORM,
           sqrt(mo_sum_squares(param->grad, mo_elements(param->shape))));
 }
 
 static void note_end(mo_param *param)
 {
-  mo_note(param->telemetry, "refreshes", (double)param->counts.refreshes);
-  mo_note(param->telemetry, "retries", (double)param->counts.retries);
-  mo_note(param->telemetry, "fallbacks", (double)param->counts.fallbacks);
+  mo_note(param->telemetry, MO_REFRESHES, (double)param->counts.refreshes);
+  mo_note(param->telemetry, MO_RETRIES, (double)param->counts.retries);
+  mo_note(param->telemetry, MO_FALLBACKS, (double)param->counts.fallbacks);
 }
 
 /* How many items of the parallel loop this rank's share is. What is told to an observer is told
@@ -172,7 +172,8 @@ static mousse_status tell_observer(mousse_optimizer *opt)
     mo_param *param = &opt->params[i];
     MO_TRY(mo_exchange_telemetry(opt, param));
     for (int64_t note = 0; opt->observe != NULL && note < param->telemetry->count; note++)
-      opt->observe(opt->observe_user, param->name, param->telemetry->notes[note].quantity,
+      opt->observe(opt->observe_user, param->name,
+                   mo_quantity_name(param->telemetry->notes[note].quantity),
                    param->telemetry->notes[note].value);
   }
   return MOUSSE_OK;

@@ -15,6 +15,18 @@ static const ref_algorithm *const algorithms[] = {
     &ref_kfac,   &ref_newtonmuon,
 };
 
+static const ref_algorithm *find_algorithm(const char *name)
+{
+  for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++)
+    if (strcmp(algorithms[i]->name, name) == 0) return algorithms[i];
+  return NULL;
+}
+
+bool ref_exists(const char *algorithm)
+{
+  return find_algorithm(algorithm) != NULL;
+}
+
 ref_optimizer *ref_create(const char *algorithm, size_t rows, size_t cols, const char *options)
 {
   ref_optimizer *r = calloc(1, sizeof *r);
@@ -22,8 +34,7 @@ ref_optimizer *ref_create(const char *algorithm, size_t rows, size_t cols, const
   r->options = options != NULL ? options : "";
   r->rows = rows;
   r->cols = cols;
-  for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++)
-    if (strcmp(algorithms[i]->name, algorithm) == 0) r->algorithm = algorithms[i];
+  r->algorithm = find_algorithm(algorithm);
   if (r->algorithm == NULL) abort();
   size_t counts[REF_PARTS] = {0};
   r->algorithm->layout(r, counts);

@@ -11,6 +11,7 @@
 #ifndef MOUSSE_TESTS_REFERENCE_H
 #define MOUSSE_TESTS_REFERENCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,9 @@ struct ref_optimizer {
   double *part[REF_PARTS];
   const double *input[REF_INPUTS]; /* borrowed: what the algorithm needs beside the gradient */
 };
+
+/* Whether there is a reference of that name. */
+bool ref_exists(const char *algorithm);
 
 ref_optimizer *ref_create(const char *algorithm, size_t rows, size_t cols, const char *options);
 void ref_step(ref_optimizer *r, double *w, const double *g);

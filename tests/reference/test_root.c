@@ -62,7 +62,7 @@ static void average(trial *t, uint64_t times)
     double wide[ROWS * COLS];
     mo_random_fill(g, ROWS * COLS, 1, 5, k);
     for (size_t i = 0; i < ROWS * COLS; i++) wide[i] = (double)g[i];
-    mo_side_average(t->side, shape, g, 0.9, t->pair);
+    mo_side_average(t->side, shape, g, 0.9, k + 1, t->pair);
     if (t->side.right) ref_average_right(ROWS, COLS, wide, 0.9, t->exact);
     if (!t->side.right) ref_average_left(ROWS, COLS, wide, 0.9, t->exact);
   }

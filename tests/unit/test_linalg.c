@@ -225,6 +225,15 @@ static void check_orthonormal(size_t n, const float *q)
 }
 
 /* Sizes around those of leaves and panels; rows far below and above 1. */
+/* From 32,767 rows on, the workspace has more floats than LAPACK's integers can count: refused
+ * before anything is touched. */
+static void test_lapack_refuses_what_it_cannot_count(void **state)
+{
+  (void)state;
+  assert_false(mo_eigh_divide(32767, NULL, NULL, NULL));
+  assert_false(mo_polar(32767, 32767, NULL, NULL));
+}
+
 static void test_orthonormal_rows(void **state)
 {
   (void)state;
@@ -351,6 +360,7 @@ int main(void)
       cmocka_unit_test(test_sums_do_not_overflow),
       cmocka_unit_test(test_eigh),
       cmocka_unit_test(test_lapack_refuses_what_is_not_finite),
+      cmocka_unit_test(test_lapack_refuses_what_it_cannot_count),
       cmocka_unit_test(test_orthonormal_rows),
       cmocka_unit_test(test_orthonormal_rows_of_dependent_ones),
       cmocka_unit_test(test_polar_factor),

@@ -2,6 +2,7 @@
 #include "base/random.h"
 #include "check.h"
 #include "linalg/vector.h"
+#include "optim/averages.h"
 #include "optim/grad_scale.h"
 #include "optim/optimizer.h"
 
@@ -251,8 +252,9 @@ static void test_observer_is_told_and_changes_nothing(void **state)
                                        "right_rms ",
                                        "right_max ",
                                        "right_condition ",
-                                       "left_normalised_",
-                                       "right_normalised_rms",
+                                       "left_normalised_condition ",
+                                       "right_normalised_rms ",
+                                       "right_normalised_condition ",
                                        "ns_residual",
                                        "refreshes",
                                        "fallbacks"};
@@ -303,9 +305,25 @@ static void test_fall_backs_are_logged(void **state)
   mousse_destroy(t.opt);
 }
 
+/* Statistics are averaged with floats: over many steps they must forget as fast as beta says. */
+static void test_float_betas_multiply_to_the_power_of_beta(void **state)
+{
+  (void)state;
+  static const double betas[] = {0, 0.5, 0.9, 0.95, 0.999, 0.9999, 0.999999};
+  for (size_t b = 0; b < sizeof betas / sizeof *betas; b++) {
+    double logarithm = 0;
+    for (uint64_t t = 1; betas[b] > 0 && t <= 20000; t++) {
+      logarithm += log((double)mo_float_beta(betas[b], t));
+      assert_true(fabs(logarithm - (double)t * log(betas[b])) < 2e-7);
+    }
+  }
+  assert_true(mo_float_beta(0, 5) == 0.0f && mo_float_beta(0.5, 5) == 0.5f);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_float_betas_multiply_to_the_power_of_beta),
       cmocka_unit_test(test_units_follow_the_gradient),
       cmocka_unit_test(test_workspace_contents_do_not_matter),
       cmocka_unit_test(test_elementwise_algorithms_can_be_cut),

@@ -2,9 +2,15 @@
  *
  *     m <- beta1 m + (1 - beta1) g        v <- beta2 v + (1 - beta2) g^2
  *     w <- w (1 - lr weight_decay) - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
+ *
+ * sqrt(v) is kept, not v: it has the range of the gradient, so that no element needs a scale and
+ * an outlier leaves its neighbours alone. In double, where squares of floats fit and beta is not
+ * rounded: the memory is what costs time here.
  */
 #include "base/simd.h"
+#include "linalg/vector.h"
 #include "optim/algorithm.h"
+#include "optim/averages.h"
 #include "optim/telemetry.h"
 
 #include <math.h>
@@ -21,14 +27,15 @@ static const mo_option options[] = {
     MO_OPTION_WEIGHT_DECAY(config, 0.01),
 };
 
-enum { FIRST, SECOND, PART_COUNT };
+enum { FIRST, ROOT_SECOND, PART_COUNT };
 
+/* Of degree 0: an element's state needs no common scale (grad_scale.h). */
 static size_t layout(const void *config_, mo_shape shape,
                      mo_state_array arrays[MO_MAX_STATE_ARRAYS])
 {
   (void)config_;
-  arrays[FIRST] = (mo_state_array){"first_moment", mo_elements(shape), 1, {0}};
-  arrays[SECOND] = (mo_state_array){"second_moment", mo_elements(shape), 2, {0}};
+  arrays[FIRST] = (mo_state_array){"first_moment", mo_elements(shape), 0, {0}};
+  arrays[ROOT_SECOND] = (mo_state_array){"root_second_moment", mo_elements(shape), 0, {0}};
   return PART_COUNT;
 }
 
@@ -39,31 +46,34 @@ static double flops(const void *config_, mo_shape shape)
 }
 
 typedef struct numbers {
-  float grad_scale, beta1, beta2, keep, lr, correct1, correct2, eps;
+  double beta1, beta2, keep, rate, root_correction, eps;
 } numbers;
 
 MO_CLONES static void moments_and_step(numbers n, size_t count, const float *restrict grad,
-                                       float *restrict first, float *restrict second,
+                                       float *restrict first, float *restrict root,
                                        float *restrict value)
 {
+  const double add1 = 1.0 - n.beta1, add2 = 1.0 - n.beta2;
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
-    const float g = n.grad_scale * grad[i];
-    const float m = n.beta1 * first[i] + (1.0f - n.beta1) * g;
-    const float v = n.beta2 * second[i] + (1.0f - n.beta2) * g * g;
-    first[i] = m;
-    second[i] = v;
-    const float step = n.correct1 * m / (sqrtf(n.correct2 * v) + n.eps);
-    value[i] = n.keep * value[i] - n.lr * step;
+    const double g = (double)grad[i], r = (double)root[i];
+    const double m = n.beta1 * (double)first[i] + add1 * g;
+    const double root_v = sqrt(n.beta2 * r * r + add2 * g * g);
+    first[i] = (float)m;
+    root[i] = (float)root_v;
+    const double step = n.rate * m / (n.root_correction * root_v + n.eps);
+    value[i] = mo_nearest_float(n.keep * (double)value[i] - step);
   }
 }
 
-static double step_rms(numbers n, size_t count, const float *first, const float *second)
+/* rate: what the quotient is multiplied by. */
+static double step_rms(numbers n, double rate, size_t count, const float *first,
+                       const float *root)
 {
   double squares = 0.0;
   for (size_t i = 0; i < count; i++) {
-    const float step = n.correct1 * first[i] / (sqrtf(n.correct2 * second[i]) + n.eps);
-    squares += (double)step * (double)step;
+    const double step = rate * (double)first[i] / (n.root_correction * (double)root[i] + n.eps);
+    squares += step * step;
   }
   return sqrt(squares / (double)count);
 }
@@ -71,19 +81,18 @@ static double step_rms(numbers n, size_t count, const float *first, const float 
 static void update(const void *config_, const mo_update *u)
 {
   const config *c = config_;
-  const double t = (double)u->step;
   const size_t count = mo_elements(u->shape);
-  const numbers n = {.grad_scale = u->grad_scale,
-                     .beta1 = (float)c->beta1,
-                     .beta2 = (float)c->beta2,
-                     .keep = (float)(1.0 - c->lr * c->weight_decay),
-                     .lr = (float)c->lr,
-                     .correct1 = (float)(1.0 / (1.0 - pow(c->beta1, t))),
-                     .correct2 = (float)(1.0 / (1.0 - pow(c->beta2, t))),
-                     .eps = (float)(c->eps * (double)u->grad_scale)};
-  moments_and_step(n, count, u->grad, u->state[FIRST], u->state[SECOND], u->value);
+  const double correct1 = mo_bias_correction(1, c->beta1, u->step);
+  const numbers n = {.beta1 = c->beta1,
+                     .beta2 = c->beta2,
+                     .keep = 1.0 - c->lr * c->weight_decay,
+                     .rate = c->lr * correct1,
+                     .root_correction = sqrt(mo_bias_correction(1, c->beta2, u->step)),
+                     .eps = c->eps};
+  moments_and_step(n, count, u->grad, u->state[FIRST], u->state[ROOT_SECOND], u->value);
   if (u->telemetry != NULL)
-    mo_note(u->telemetry, "update_rms", step_rms(n, count, u->state[FIRST], u->state[SECOND]));
+    mo_note(u->telemetry, MO_UPDATE_RMS,
+            step_rms(n, correct1, count, u->state[FIRST], u->state[ROOT_SECOND]));
 }
 
 const mo_algorithm mo_algorithm_adamw = {

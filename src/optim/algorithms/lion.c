@@ -8,6 +8,7 @@
  * (beta1 < beta2).
  */
 #include "base/simd.h"
+#include "linalg/vector.h"
 #include "optim/algorithm.h"
 #include "optim/telemetry.h"
 
@@ -28,7 +29,8 @@ static size_t layout(const void *config_, mo_shape shape,
                      mo_state_array arrays[MO_MAX_STATE_ARRAYS])
 {
   (void)config_;
-  arrays[0] = (mo_state_array){"momentum", mo_elements(shape), 1, {0}};
+  /* Of degree 0: an element's state needs no common scale (grad_scale.h). */
+  arrays[0] = (mo_state_array){"momentum", mo_elements(shape), 0, {0}};
   return 1;
 }
 
@@ -39,33 +41,33 @@ static double flops(const void *config_, mo_shape shape)
 }
 
 typedef struct numbers {
-  float grad_scale, beta1, beta2, eps, keep, lr;
+  double beta1, beta2, eps, keep, lr;
 } numbers;
 
 MO_CLONES static void step(numbers n, size_t count, const float *restrict grad,
                            float *restrict momentum, float *restrict value)
 {
+  const double add1 = 1.0 - n.beta1, add2 = 1.0 - n.beta2;
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
-    const float g = n.grad_scale * grad[i], m = momentum[i];
-    const float mix = n.beta1 * m + (1.0f - n.beta1) * g;
-    const float sign = (mix > n.eps ? 1.0f : 0.0f) - (mix < -n.eps ? 1.0f : 0.0f);
-    value[i] = n.keep * value[i] - n.lr * sign;
-    momentum[i] = n.beta2 * m + (1.0f - n.beta2) * g;
+    const double g = (double)grad[i], m = (double)momentum[i];
+    const double mix = n.beta1 * m + add1 * g;
+    const double sign = (mix > n.eps ? 1.0 : 0.0) - (mix < -n.eps ? 1.0 : 0.0);
+    value[i] = mo_nearest_float(n.keep * (double)value[i] - n.lr * sign);
+    momentum[i] = (float)(n.beta2 * m + add2 * g);
   }
 }
 
 static void update(const void *config_, const mo_update *u)
 {
   const config *c = config_;
-  const numbers n = {.grad_scale = u->grad_scale,
-                     .beta1 = (float)c->beta1,
-                     .beta2 = (float)c->beta2,
-                     .eps = (float)(c->eps * (double)u->grad_scale),
-                     .keep = (float)(1.0 - c->lr * c->weight_decay),
-                     .lr = (float)c->lr};
+  const numbers n = {.beta1 = c->beta1,
+                     .beta2 = c->beta2,
+                     .eps = c->eps,
+                     .keep = 1.0 - c->lr * c->weight_decay,
+                     .lr = c->lr};
   step(n, mo_elements(u->shape), u->grad, u->state[0], u->value);
-  mo_note(u->telemetry, "update_rms", 1.0);
+  mo_note(u->telemetry, MO_UPDATE_RMS, 1.0);
 }
 
 const mo_algorithm mo_algorithm_lion = {

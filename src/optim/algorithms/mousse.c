@@ -15,12 +15,10 @@
  * alike in curvature, and the graft keeps Muon's step length. The statistics of a side that
  * is not used (`sides`) are not kept.
  */
-#include "optim/algorithm.h"
+#include "optim/averages.h"
 #include "optim/momentum.h"
 #include "optim/root.h"
 #include "optim/spectral.h"
-
-#include <math.h>
 
 typedef struct config {
   double lr, mu, beta, alpha, eps, refresh_every, trace_norm, graft, sides, nesterov, outer,
@@ -123,13 +121,12 @@ static void precondition(const config *c, const mo_spectral *p, mo_side side,
                          float *work)
 {
   if (side.size == 0) return;
-  mo_side_average(side, u->shape, grad, c->beta, pair);
+  mo_side_average(side, u->shape, grad, c->beta, u->step, pair);
   if (u->step == 1) mo_side_identity(side, pair);
   if (!mo_due(u, c->refresh_every, c->stagger != 0.0)) return;
   const mo_root_rule rule = {.power = mo_spectral_power(p, side, c->alpha),
-                             .correction = c->bias_correction != 0.0
-                                               ? 1.0 / (1.0 - pow(c->beta, (double)u->step))
-                                               : 1.0,
+                             .correction =
+                                 mo_bias_correction(c->bias_correction, c->beta, u->step),
                              .grad_scale = u->grad_scale,
                              .trace_norm = c->trace_norm != 0.0,
                              .damping = MO_DAMP_ABSOLUTE,
@@ -152,7 +149,7 @@ static void update(const void *config_, const mo_update *u)
   precondition(c, &p, p.right, u, grad, state[RIGHT], state[RIGHT_BASIS], work);
   const float *x0 = mo_momentum(state[MOMENTUM], grad, all, c->mu, c->nesterov != 0.0, spare);
   mo_spectral_update(&p, x0, state[LEFT], state[RIGHT], 1e-7 * (double)u->grad_scale, direction,
-                     work, u->telemetry);
+                     work, u->counts, u->telemetry);
   mo_spectral_step(u, direction, c->lr, c->weight_decay, c->shape);
 }
 

@@ -59,7 +59,7 @@ static void update(const void *config_, const mo_update *u)
   const float *grad = mo_scaled_gradient(u, spare);
   const float *x0 = mo_momentum(u->state[0], grad, all, c->mu, c->nesterov != 0.0, spare);
   mo_spectral_update(&p, x0, NULL, NULL, 1e-7 * (double)u->grad_scale, direction, work,
-                     u->telemetry);
+                     u->counts, u->telemetry);
   mo_spectral_step(u, direction, c->lr, c->weight_decay, c->shape);
 }
 

@@ -6,13 +6,11 @@
  * The only algorithm here whose step is as large as its gradient: with gradients near the end
  * of float's range the weights stop at the largest float instead of becoming infinite.
  */
-#include "base/simd.h"
 #include "linalg/vector.h"
 #include "optim/algorithm.h"
 #include "optim/momentum.h"
 #include "optim/telemetry.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct config {
@@ -46,17 +44,6 @@ static double flops(const void *config_, mo_shape shape)
   return 6.0 * (double)mo_elements(shape);
 }
 
-MO_CLONES static void step(size_t count, const float *restrict direction, float keep,
-                           double rate, float *restrict value)
-{
-#pragma omp simd
-  for (size_t i = 0; i < count; i++) {
-    const double moved = (double)keep * (double)value[i] - rate * (double)direction[i];
-    const double below = moved < (double)FLT_MAX ? moved : (double)FLT_MAX;
-    value[i] = (float)(below > (double)-FLT_MAX ? below : (double)-FLT_MAX);
-  }
-}
-
 static void update(const void *config_, const mo_update *u)
 {
   const config *c = config_;
@@ -64,10 +51,10 @@ static void update(const void *config_, const mo_update *u)
   const float *grad = mo_scaled_gradient(u, u->work);
   const float *direction =
       mo_momentum(u->state[0], grad, count, c->mu, c->nesterov != 0.0, u->work);
-  step(count, direction, (float)(1.0 - c->lr * c->weight_decay), c->lr / (double)u->grad_scale,
-       u->value);
+  mo_apply(u->value, direction, count, 1.0 - c->lr * c->weight_decay,
+           c->lr / (double)u->grad_scale);
   if (u->telemetry != NULL)
-    mo_note(u->telemetry, "update_rms",
+    mo_note(u->telemetry, MO_UPDATE_RMS,
             sqrt(mo_sum_squares(direction, count) / (double)count) / (double)u->grad_scale);
 }
 

@@ -9,13 +9,15 @@
  *     its own (none)
  *     W <- W (1 - lr weight_decay) - lr U
  *
- * Sides longer than max_precond_dim are not preconditioned. v is kept for graft = adam only.
+ * Sides longer than max_precond_dim are not preconditioned. v is kept for graft = adam only, as
+ * its root (averages.h).
  */
-#include "base/simd.h"
 #include "linalg/vector.h"
+#include "optim/averages.h"
 #include "optim/root.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 typedef struct config {
   double lr, beta1, beta2, eps, weight_decay, refresh_every, max_precond_dim, bias_correction,
@@ -39,7 +41,7 @@ static const mo_option options[] = {
     MO_OPTION_STAGGER(config),
 };
 
-enum { FIRST, SECOND, LEFT, RIGHT, LEFT_BASIS, RIGHT_BASIS, PART_COUNT };
+enum { FIRST, ROOT_SECOND, LEFT, RIGHT, LEFT_BASIS, RIGHT_BASIS, PART_COUNT };
 
 static mo_side side_of(const config *c, mo_shape shape, bool right)
 {
@@ -52,9 +54,9 @@ static size_t layout(const void *config_, mo_shape shape,
   const config *c = config_;
   const mo_side left = side_of(c, shape, false), right = side_of(c, shape, true);
   const mo_refresh method = (mo_refresh)c->refresh;
-  const size_t second = c->graft == GRAFT_ADAM ? mo_elements(shape) : 0;
+  const size_t root_second = c->graft == GRAFT_ADAM ? mo_elements(shape) : 0;
   arrays[FIRST] = (mo_state_array){"momentum", mo_elements(shape), 1, {0}};
-  arrays[SECOND] = (mo_state_array){"second_moment", second, 2, {0}};
+  arrays[ROOT_SECOND] = (mo_state_array){"root_second_moment", root_second, 1, {0}};
   arrays[LEFT] = (mo_state_array){"left", mo_pair_floats(left), 2, left};
   arrays[RIGHT] = (mo_state_array){"right", mo_pair_floats(right), 2, right};
   arrays[LEFT_BASIS] =
@@ -82,29 +84,13 @@ static double flops(const void *config_, mo_shape shape)
   return 3.0 * (double)mo_elements(shape) * (left + right) + roots;
 }
 
-MO_CLONES static void average(size_t count, const float *restrict grad, float beta,
-                              float *restrict mean)
-{
-#pragma omp simd
-  for (size_t i = 0; i < count; i++) mean[i] = beta * mean[i] + (1.0f - beta) * grad[i];
-}
-
-MO_CLONES static void average_squares(size_t count, const float *restrict grad, float beta,
-                                      float *restrict mean)
-{
-#pragma omp simd
-  for (size_t i = 0; i < count; i++)
-    mean[i] = beta * mean[i] + (1.0f - beta) * grad[i] * grad[i];
-}
-
-/* ||(correct1 m) / (sqrt(correct2 v) + 1e-8)||, Adam's step; eps is its 1e-8. */
-static double adam_norm(size_t count, const float *first, const float *second, double correct1,
-                        double correct2, double eps)
+/* ||correct1 m / (root_correction root_v + eps)||, the norm of Adam's step. */
+static double adam_norm(size_t count, const float *first, const float *root, double correct1,
+                        double root_correction, double eps)
 {
   double squares = 0.0;
   for (size_t i = 0; i < count; i++) {
-    const double step =
-        correct1 * (double)first[i] / (sqrt(correct2 * (double)second[i]) + eps);
+    const double step = correct1 * (double)first[i] / (root_correction * (double)root[i] + eps);
     squares += step * step;
   }
   return sqrt(squares);
@@ -112,14 +98,14 @@ static double adam_norm(size_t count, const float *first, const float *second, d
 
 static double correction(const config *c, double beta, uint64_t step)
 {
-  return c->bias_correction != 0.0 ? 1.0 / (1.0 - pow(beta, (double)step)) : 1.0;
+  return mo_bias_correction(c->bias_correction, beta, step);
 }
 
 static void precondition(const config *c, mo_side side, const mo_update *u, const float *grad,
                          float *pair, float *basis, float *work)
 {
   if (side.size == 0) return;
-  mo_side_average(side, u->shape, grad, c->beta2, pair);
+  mo_side_average(side, u->shape, grad, c->beta2, u->step, pair);
   if (u->step == 1) mo_side_identity(side, pair);
   if (!mo_due(u, c->refresh_every, c->stagger != 0.0)) return;
   const mo_root_rule rule = {.power = 0.25,
@@ -139,13 +125,29 @@ static double wanted_norm(const config *c, const mo_update *u, double norm)
   const double correct2 = correction(c, c->beta2, u->step), grad_scale = (double)u->grad_scale;
   switch ((int)c->graft) {
   case GRAFT_ADAM:
-    return adam_norm(all, u->state[FIRST], u->state[SECOND], correct1, correct2,
+    return adam_norm(all, u->state[FIRST], u->state[ROOT_SECOND], correct1, sqrt(correct2),
                      1e-8 * grad_scale);
   case GRAFT_SGD:
     return correct1 * sqrt(mo_sum_squares(u->state[FIRST], all)) / grad_scale;
   default:
     return correct1 * norm / grad_scale;
   }
+}
+
+static float largest_root(mo_side side, const float *pair)
+{
+  return side.size > 0 ? mo_side_largest_root(side, pair) : 1.0f;
+}
+
+/* The power of two that brings m times the roots near 1, when that is far from it. */
+static float comfortable_scale(float *const *state, mo_side left, mo_side right, size_t count)
+{
+  int exponent = 0;
+  frexp((double)mo_largest(state[FIRST], count) * (double)largest_root(left, state[LEFT]) *
+            (double)largest_root(right, state[RIGHT]),
+        &exponent);
+  if (abs(exponent) <= 60) return 1.0f;
+  return ldexpf(1.0f, exponent > 120 ? -120 : exponent < -120 ? 120 : -exponent);
 }
 
 static void update(const void *config_, const mo_update *u)
@@ -159,12 +161,18 @@ static void update(const void *config_, const mo_update *u)
   float *const *state = u->state;
 
   const float *grad = mo_scaled_gradient(u, spare);
-  average(all, grad, (float)c->beta1, state[FIRST]);
-  if (c->graft == GRAFT_ADAM) average_squares(all, grad, (float)c->beta2, state[SECOND]);
+  mo_average(state[FIRST], grad, all, c->beta1);
+  if (c->graft == GRAFT_ADAM) mo_average_root(state[ROOT_SECOND], grad, all, c->beta2);
   precondition(c, left, u, grad, state[LEFT], state[LEFT_BASIS], work);
   precondition(c, right, u, grad, state[RIGHT], state[RIGHT_BASIS], work);
 
+  /* Roots of tiny statistics are huge: their product with m is brought near 1 first. */
+  const float comfort = comfortable_scale(state, left, right, all);
   const float *from = state[FIRST];
+  if (comfort != 1.0f) {
+    mo_copy_scaled(spare, from, all, comfort);
+    from = spare;
+  }
   if (left.size > 0) {
     mo_side_multiply(left, u->shape, state[LEFT], from, half);
     from = half;
@@ -174,10 +182,10 @@ static void update(const void *config_, const mo_update *u)
     from = direction;
   }
   const double norm = sqrt(mo_sum_squares(from, all));
-  const double wanted = wanted_norm(c, u, norm);
+  const double wanted = wanted_norm(c, u, norm / (double)comfort);
   const double step = norm > 0.0 ? wanted / norm : 0.0;
-  mo_apply(u->value, from, all, (float)(1.0 - c->lr * c->weight_decay), (float)(c->lr * step));
-  mo_note(u->telemetry, "update_rms", wanted / sqrt((double)all));
+  mo_apply(u->value, from, all, 1.0 - c->lr * c->weight_decay, c->lr * step);
+  mo_note(u->telemetry, MO_UPDATE_RMS, wanted / sqrt((double)all));
 }
 
 const mo_algorithm mo_algorithm_shampoo = {

@@ -11,13 +11,17 @@
  *         diag(Q^T L Q); v is permuted with them, m is carried over through the original space
  *
  * The basis moves after the step, so that a gradient never meets a basis made from itself.
- * A side longer than max_precond_dim has Q = I. A basis is stored with eigenvectors as rows.
+ * A side longer than max_precond_dim has Q = I. A basis is stored with eigenvectors as rows, v
+ * as its root (averages.h).
  */
 #include "base/simd.h"
 #include "linalg/blas.h"
 #include "linalg/vector.h"
+#include "optim/averages.h"
+#include "optim/basis.h"
 #include "optim/root.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -38,7 +42,7 @@ static const mo_option options[] = {
     MO_OPTION_STAGGER(config),
 };
 
-enum { FIRST, SECOND, LEFT, RIGHT, LEFT_BASIS, RIGHT_BASIS, PART_COUNT };
+enum { FIRST, ROOT_SECOND, LEFT, RIGHT, LEFT_BASIS, RIGHT_BASIS, PART_COUNT };
 
 static mo_side side_of(const config *c, mo_shape shape, bool right)
 {
@@ -50,7 +54,7 @@ static size_t layout(const void *config_, mo_shape shape,
 {
   const mo_side left = side_of(config_, shape, false), right = side_of(config_, shape, true);
   arrays[FIRST] = (mo_state_array){"first_moment", mo_elements(shape), 1, {0}};
-  arrays[SECOND] = (mo_state_array){"second_moment", mo_elements(shape), 2, {0}};
+  arrays[ROOT_SECOND] = (mo_state_array){"root_second_moment", mo_elements(shape), 1, {0}};
   arrays[LEFT] = (mo_state_array){"left", mo_pair_floats(left), 2, left};
   arrays[RIGHT] = (mo_state_array){"right", mo_pair_floats(right), 2, right};
   arrays[LEFT_BASIS] = (mo_state_array){"left_basis", left.size * left.size, 0, {0}};
@@ -62,8 +66,7 @@ static size_t layout(const void *config_, mo_shape shape,
 static size_t basis_floats(mo_side side)
 {
   const size_t n = side.size;
-  return mo_larger(mo_scratch_floats(2 * n) + mo_basis_work_floats(n),
-                   mo_root_work_floats(MO_REFRESH_EIGH, side));
+  return mo_larger(mo_order_floats(n) + mo_basis_work_floats(n), mo_decompose_work_floats(n));
 }
 
 static size_t work_floats(const void *config_, mo_shape shape)
@@ -105,36 +108,31 @@ static void rotate(const bases *b, mo_shape shape, mo_transpose into, const floa
     memcpy(y, half, rows * cols * sizeof *y);
 }
 
-/* m, v, and the quotient m / (sqrt(v) + eps). Adam's own quotient is of order 1; a move of the
- * basis can leave m where v is nearly 0, and there the limit keeps the weights. */
-#define LIMIT 1e3f
-MO_CLONES static void adam(size_t count, const float *restrict grad, float beta1, float beta2,
-                           float eps, float *restrict first, float *restrict second,
-                           float *restrict quotient)
+/* m / (sqrt(v) + eps). Adam's own quotient is of order 1, but a move of the basis can leave m
+ * where v is nearly 0: rounding takes 1e-7 of the largest m to everywhere, so that sqrt(v) is
+ * known to no less than that, and there is a last limit. */
+MO_CLONES static void quotients(size_t count, const float *restrict first,
+                                const float *restrict root, double eps, double floor,
+                                float *restrict quotient)
 {
+  const double limit = 1e3;
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
-    const float g = grad[i];
-    first[i] = beta1 * first[i] + (1.0f - beta1) * g;
-    second[i] = beta2 * second[i] + (1.0f - beta2) * g * g;
-    const float q = first[i] / (sqrtf(second[i]) + eps);
-    const float below = q < LIMIT ? q : LIMIT;
-    quotient[i] = below > -LIMIT ? below : -LIMIT;
+    const double r = (double)root[i], known = r > floor ? r : floor;
+    const double q = (double)first[i] / (known + eps);
+    const double below = q < limit ? q : limit;
+    quotient[i] = (float)(below > -limit ? below : -limit);
   }
 }
 
-/* The first basis: eigenvectors, largest eigenvalue first. */
-static void first_basis(mo_side side, const float *pair, float *basis, float *work,
-                        mo_counts *counts)
+static void adam(const config *c, const mo_update *u, const float *grad, float *quotient)
 {
-  const size_t n = side.size;
-  if (n == 0) return;
-  double *matrix = (double *)(void *)work, *values = matrix + n * n;
-  const bool known =
-      mo_root_decompose(n, pair, 1.0, 0.0, NULL, matrix, values, values + n, counts);
-  for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j < n; j++)
-      basis[i * n + j] = known ? (float)matrix[(n - 1 - i) * n + j] : i == j ? 1.0f : 0.0f;
+  const size_t all = mo_elements(u->shape);
+  float *first = u->state[FIRST], *root = u->state[ROOT_SECOND];
+  mo_average(first, grad, all, c->beta1);
+  mo_average_root(root, grad, all, c->beta2);
+  quotients(all, first, root, c->eps * (double)u->grad_scale,
+            4.0 * (double)FLT_EPSILON * (double)mo_largest(first, all), quotient);
 }
 
 /* Rows (left) or columns (right) of the second moment into the new order. */
@@ -153,7 +151,7 @@ static void move_basis(mo_side side, const mo_update *u, const float *pair, floa
                        float *second, float *copy, float *work)
 {
   if (side.size == 0) return;
-  size_t *order = (size_t *)(void *)mo_scratch_take(&work, 2 * side.size);
+  size_t *order = (size_t *)(void *)mo_scratch_take(&work, mo_order_floats(side.size));
   u->counts->refreshes++;
   if (mo_basis_move(side.size, pair, basis, order, work))
     permute_second(side, u->shape, order, second, copy);
@@ -164,10 +162,10 @@ static void move_basis(mo_side side, const mo_update *u, const float *pair, floa
 static void start(const config *c, const mo_update *u, const bases *b, const float *grad,
                   float *work)
 {
-  mo_side_average(b->left, u->shape, grad, c->beta2, u->state[LEFT]);
-  mo_side_average(b->right, u->shape, grad, c->beta2, u->state[RIGHT]);
-  first_basis(b->left, u->state[LEFT], b->left_basis, work, u->counts);
-  first_basis(b->right, u->state[RIGHT], b->right_basis, work, u->counts);
+  mo_side_average(b->left, u->shape, grad, c->beta2, u->step, u->state[LEFT]);
+  mo_side_average(b->right, u->shape, grad, c->beta2, u->step, u->state[RIGHT]);
+  mo_basis_first(b->left.size, u->state[LEFT], b->left_basis, work, u->counts);
+  mo_basis_first(b->right.size, u->state[RIGHT], b->right_basis, work, u->counts);
 }
 
 static void step(const config *c, const mo_update *u, const bases *b, const float *grad,
@@ -178,14 +176,13 @@ static void step(const config *c, const mo_update *u, const bases *b, const floa
   const double correction =
       c->bias_correction != 0.0 ? sqrt(1.0 - pow(c->beta2, t)) / (1.0 - pow(c->beta1, t)) : 1.0;
   rotate(b, u->shape, MO_PLAIN, grad, half, rotated);
-  adam(all, rotated, (float)c->beta1, (float)c->beta2, (float)(c->eps * (double)u->grad_scale),
-       u->state[FIRST], u->state[SECOND], half);
+  adam(c, u, rotated, half);
   rotate(b, u->shape, MO_TRANSPOSED, half, rotated, half);
   /* (w - rate d)(1 - lr wd), as published: the decay comes after the step. */
   const double keep = 1.0 - c->lr * c->weight_decay;
-  mo_apply(u->value, half, all, (float)keep, (float)(c->lr * correction * keep));
+  mo_apply(u->value, half, all, keep, c->lr * correction * keep);
   if (u->telemetry != NULL)
-    mo_note(u->telemetry, "update_rms",
+    mo_note(u->telemetry, MO_UPDATE_RMS,
             correction * sqrt(mo_sum_squares(half, all) / (double)all));
 }
 
@@ -204,12 +201,12 @@ static void update(const void *config_, const mo_update *u)
     return;
   }
   step(c, u, &b, grad, rotated, half);
-  mo_side_average(b.left, u->shape, grad, c->beta2, u->state[LEFT]);
-  mo_side_average(b.right, u->shape, grad, c->beta2, u->state[RIGHT]);
+  mo_side_average(b.left, u->shape, grad, c->beta2, u->step, u->state[LEFT]);
+  mo_side_average(b.right, u->shape, grad, c->beta2, u->step, u->state[RIGHT]);
   if (!mo_due(u, c->refresh_every, c->stagger != 0.0)) return;
   rotate(&b, u->shape, MO_TRANSPOSED, u->state[FIRST], half, rotated);
-  move_basis(b.left, u, u->state[LEFT], b.left_basis, u->state[SECOND], half, work);
-  move_basis(b.right, u, u->state[RIGHT], b.right_basis, u->state[SECOND], half, work);
+  move_basis(b.left, u, u->state[LEFT], b.left_basis, u->state[ROOT_SECOND], half, work);
+  move_basis(b.right, u, u->state[RIGHT], b.right_basis, u->state[ROOT_SECOND], half, work);
   rotate(&b, u->shape, MO_PLAIN, rotated, half, u->state[FIRST]);
 }
 

@@ -1,0 +1,96 @@
+/* basis.c - eigenvectors of a side's statistics, found and moved along. */
+#include "optim/basis.h"
+
+#include "linalg/blas.h"
+#include "linalg/orthonormal.h"
+#include "linalg/vector.h"
+
+#include <string.h>
+
+const mo_eigh_solver mo_eigh_ladder[] = {mo_eigh_divide, mo_eigh_iterate, NULL};
+
+size_t mo_decompose_work_floats(size_t n)
+{
+  return mo_scratch_floats(2 * (n * n + n + mo_eigh_work_doubles(n)));
+}
+
+/* Statistics of gradients that were all 0: the damping alone. */
+static void decompose_nothing(size_t n, double shift, double *matrix, double *values)
+{
+  memset(matrix, 0, n * n * sizeof *matrix);
+  for (size_t i = 0; i < n; i++) {
+    matrix[i * n + i] = 1.0;
+    values[i] = shift;
+  }
+}
+
+bool mo_decompose(size_t n, const float *pair, double factor, double shift,
+                  const mo_eigh_solver *ladder, double *matrix, double *values, double *work,
+                  mo_counts *counts)
+{
+  double trace = 0.0; /* of sums of squares: 0 only when all of them are */
+  for (size_t i = 0; i < n; i++) trace += (double)pair[i * (n + 1) + i];
+  if (ladder == NULL && trace == 0.0) {
+    decompose_nothing(n, shift, matrix, values);
+    return true;
+  }
+  if (ladder == NULL) ladder = mo_eigh_ladder;
+  for (size_t rung = 0; ladder[rung] != NULL; rung++) {
+    if (rung > 0) counts->retries++;
+    for (size_t i = 0; i < n; i++) {
+      for (size_t j = 0; j <= i; j++)
+        matrix[i * n + j] = factor * (double)pair[i * (n + 1) + j];
+      matrix[i * n + i] += shift;
+    }
+    if (ladder[rung](n, matrix, values, work)) return true;
+  }
+  counts->fallbacks++;
+  return false;
+}
+
+void mo_basis_first(size_t n, const float *pair, float *basis, float *work, mo_counts *counts)
+{
+  double *matrix = (double *)(void *)work, *values = matrix + n * n;
+  const bool known = mo_decompose(n, pair, 1.0, 0.0, NULL, matrix, values, values + n, counts);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++)
+      basis[i * n + j] = known ? (float)matrix[(n - 1 - i) * n + j] : i == j ? 1.0f : 0.0f;
+}
+
+size_t mo_order_floats(size_t n)
+{
+  return mo_scratch_floats(n * sizeof(size_t) / sizeof(float));
+}
+
+size_t mo_basis_work_floats(size_t n)
+{
+  return 2 * mo_scratch_floats(n * n) + mo_scratch_floats(n) +
+         mo_scratch_floats(mo_orthonormal_work_floats(n));
+}
+
+/* order[] = indices by falling estimate; equal ones keep their order. */
+static void sort_falling(size_t n, const float *estimate, size_t *order)
+{
+  for (size_t i = 0; i < n; i++) {
+    size_t place = i;
+    while (place > 0 && estimate[order[place - 1]] < estimate[i]) {
+      order[place] = order[place - 1];
+      place--;
+    }
+    order[place] = i;
+  }
+}
+
+bool mo_basis_move(size_t n, const float *pair, float *basis, size_t *order, float *work)
+{
+  float *product = mo_scratch_take(&work, n * n), *sorted = mo_scratch_take(&work, n * n);
+  float *estimate = mo_scratch_take(&work, n);
+  mo_symm_right(MO_LOWER, n, n, pair, n + 1, basis, n, product, n);
+  for (size_t i = 0; i < n; i++) estimate[i] = (float)mo_dot(basis + i * n, product + i * n, n);
+  sort_falling(n, estimate, order);
+  for (size_t i = 0; i < n; i++)
+    memcpy(sorted + i * n, product + order[i] * n, n * sizeof *sorted);
+  if (!mo_orthonormal_rows(n, sorted, work)) return false;
+  memcpy(basis, sorted, n * n * sizeof *basis);
+  return true;
+}

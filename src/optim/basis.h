@@ -1,0 +1,31 @@
+/* basis.h - eigenvectors of a side's statistics that are kept and moved along.
+ *
+ * A basis B is stored with eigenvectors as rows: coordinates of x are B x (left), x B^T (right).
+ */
+#ifndef MOUSSE_OPTIM_BASIS_H
+#define MOUSSE_OPTIM_BASIS_H
+
+#include "linalg/lapack.h"
+#include "optim/algorithm.h"
+
+/* The eigenvalues (ascending) and eigenvectors (rows of `matrix`) of factor * statistics +
+ * shift I for one n x n block, by the first solver of the ladder that succeeds; false, and
+ * counted as a fall-back, when none does. ladder NULL: mo_eigh_ladder. */
+extern const mo_eigh_solver mo_eigh_ladder[];
+size_t mo_decompose_work_floats(size_t n); /* matrix, values and work together, as doubles */
+bool mo_decompose(size_t n, const float *pair, double factor, double shift,
+                  const mo_eigh_solver *ladder, double *matrix, double *values, double *work,
+                  mo_counts *counts);
+
+/* The first basis: by falling eigenvalue; the identity when every solver failed. */
+void mo_basis_first(size_t n, const float *pair, float *basis, float *work, mo_counts *counts);
+
+/* Moves a basis by one power iteration with the statistics and QR, sorted by falling estimates
+ * of the eigenvalues: order[i] is the old place of row i. False, with the basis unchanged, when
+ * the factorization fails. */
+size_t mo_basis_work_floats(size_t n); /* enough for mo_basis_move; without order */
+bool mo_basis_move(size_t n, const float *pair, float *basis, size_t *order, float *work);
+
+size_t mo_order_floats(size_t n); /* floats that hold n places */
+
+#endif
