@@ -1,6 +1,7 @@
 /* cmd_params.c - mousse params: every tensor with its role, shape, algorithm and memory. */
 #include "cli/run_options.h"
 #include "train/estimate.h"
+#include "train/run_model.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -56,8 +57,8 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
   gpt_config config = {0};
   train_estimate e;
-  MO_TRY(estimate_model(options, notices, &config, error));
-  MO_TRY(estimate_open(&e, options, &config, notices, error));
+  MO_TRY(run_model_expect(options, notices, &config, error));
+  MO_TRY(estimate_open(&e, options, &config, 1, notices, error));
   if (v->json)
     print_json(&e);
   else

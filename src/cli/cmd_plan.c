@@ -3,6 +3,7 @@
 #include "cli/run_options.h"
 #include "comm/ranks.h"
 #include "train/rank_plan.h"
+#include "train/run_model.h"
 
 #include <stdio.h>
 
@@ -28,63 +29,60 @@ static const mo_setting rows[] = {
                       "microseconds that a message takes; measured instead under mpirun"),
 };
 
-static void print_head(const train_options *run, const train_estimate *e, const plan_machine *m)
+static void print_head(const train_options *run, const gpt_config *c, const plan_machine *m)
 {
-  const gpt_config *c = &e->config;
+  const double tokens = (double)run->batch_size * (double)c->sequence_len;
   printf("model      %.1f M parameters: width %zu, %zu layers, context %zu, vocabulary %zu\n"
-         "step       %lld sequences, %.4g tokens, %.4g flops forward and backward\n"
-         "optimizer  %s, %s for embedding and head\n"
+         "step       %lld sequences, %.0f tokens, %.4g flops forward and backward\n"
+         "optimizer  %s%s%s%s\n"
          "rank       %d threads, %.0f GFLOP/s, %.3g GB/s, %.3g us per message\n\n",
-         (double)e->parameters / 1e6, c->n_embd, c->n_layer, c->sequence_len, c->vocab_size,
-         (long long)run->batch_size, (double)run->batch_size * (double)c->sequence_len,
-         e->flops_per_step, run->optimizer, run->scalar_opt, options_threads(run),
-         m->flops / 1e9, m->bandwidth / 1e9, 1e6 * m->latency);
+         (double)gpt_parameter_count(c) / 1e6, c->n_embd, c->n_layer, c->sequence_len,
+         c->vocab_size, (long long)run->batch_size, tokens,
+         gpt_flops_per_token(c, c->sequence_len) * tokens, run->optimizer,
+         groups_are_alike(run) ? "" : ", ", groups_algorithm(run, GPT_HEAD),
+         groups_are_alike(run) ? " for all tensors" : " for embedding and head",
+         options_threads(run), m->flops / 1e9, m->bandwidth / 1e9, 1e6 * m->latency);
   printf("%6s %10s %12s %10s %12s %12s %10s | %9s %9s %10s %9s %9s\n", "ranks", "model GB",
          "optimizer GB", "state GB", "compute TF", "optimizer TF", "sent GB", "compute s",
          "optim. s", "exchange s", "step s", "tokens/s");
 }
 
-static void print_row(const train_options *run, const train_estimate *e, const rank_plan *p)
+static void print_row(double tokens, const rank_plan *p)
 {
   const double seconds = p->compute_seconds + p->optimizer_seconds + p->exchange_seconds;
-  printf("%6d %10.3f %12.3f %10.3f %12.4g %12.4g %10.4g | %9.4g %9.4g %10.4g %9.4g %9.4g\n",
+  printf("%6d %10.3f %12.3f %10.3f %12.4g %12.4g %10.4g | %9.4g %9.4g %10.4g %9.4g %9.0f\n",
          p->ranks, (double)p->model_bytes / 1e9, (double)p->optimizer_bytes / 1e9,
          (double)p->state_bytes / 1e9, p->compute_flops / 1e12, p->optimizer_flops / 1e12,
          p->sent_bytes / 1e9, p->compute_seconds, p->optimizer_seconds, p->exchange_seconds,
-         seconds, (double)run->batch_size * (double)e->config.sequence_len / seconds);
+         seconds, tokens / seconds);
 }
 
-static bool wanted(int ranks, int64_t asked)
+/* 1, 2, 4, ... and the number asked for, as far as each rank gets equally many sequences. */
+static bool is_shown(int ranks, int64_t asked, int64_t batch)
 {
-  return ranks == asked || (ranks & (ranks - 1)) == 0;
-}
-
-static mousse_status print_rows(const values *v, const train_options *run,
-                                const train_estimate *e, const plan_machine *machine,
-                                mo_error *error)
-{
-  const int most = v->ranks > 1 ? 1024 : 1;
-  print_head(run, e, machine);
-  for (int ranks = 1; ranks <= most; ranks++) {
-    rank_plan p;
-    if (!wanted(ranks, v->ranks)) continue;
-    MO_TRY(rank_plan_make(&p, run, e, ranks, machine, error));
-    print_row(run, e, &p);
-  }
-  return MOUSSE_OK;
+  return (ranks == asked || (ranks & (ranks - 1)) == 0) && batch % ranks == 0;
 }
 
 static mousse_status print_plan(const values *v, const train_options *run,
                                 const plan_machine *machine, const run_notices *notices,
                                 mo_error *error)
 {
+  const int most = v->ranks > 1 ? 1024 : 1;
   gpt_config config = {0};
-  train_estimate e;
-  MO_TRY(estimate_model(run, notices, &config, error));
-  MO_TRY(estimate_open(&e, run, &config, notices, error));
-  const mousse_status status = print_rows(v, run, &e, machine, error);
-  estimate_close(&e);
-  return status;
+  MO_TRY(run_model_expect(run, notices, &config, error));
+  if (run->batch_size % v->ranks != 0)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "%lld sequences in a step cannot be divided among %lld ranks; give a "
+                   "--batch-size that is a multiple of it, or --batch TOKENS",
+                   (long long)run->batch_size, (long long)v->ranks);
+  print_head(run, &config, machine);
+  for (int ranks = 1; ranks <= most; ranks++) {
+    rank_plan p;
+    if (!is_shown(ranks, v->ranks, run->batch_size)) continue;
+    MO_TRY(rank_plan_make(&p, run, &config, ranks, machine, error));
+    print_row((double)run->batch_size * (double)config.sequence_len, &p);
+  }
+  return MOUSSE_OK;
 }
 
 /* All ranks measure at the same time, as they would compute; the first one's figures count. */
@@ -112,9 +110,8 @@ static mousse_status plan(const values *v, const mousse_comm *comm, const run_no
   gpt_config config = {0};
   plan_machine machine;
   if (v->model[0] != '\0') MO_TRY(options_set(&options, "preset", v->model, notices, error));
-  MO_TRY(options_model(&options, NULL, 0, &config, error));
+  MO_TRY(run_model_from(&options, NULL, 0, &config, error));
   if (v->batch > 0) set_batch(&options, v->batch, v->ranks, config.sequence_len);
-  options.slices = v->ranks;
   MO_TRY(mo_ranks_agree(comm, measure(v, options_threads(&options), comm, &machine, error),
                         error));
   return comm->rank == 0 ? print_plan(v, &options, &machine, notices, error) : MOUSSE_OK;

@@ -3,6 +3,7 @@
 #include "cli/run_options.h"
 #include "cli/train_display.h"
 #include "train/estimate.h"
+#include "train/run_model.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -58,8 +59,8 @@ static mousse_status dry_run(const train_options *run, const run_notices *notice
 {
   gpt_config config = {0};
   train_estimate e;
-  MO_TRY(estimate_model(run, notices, &config, error));
-  MO_TRY(estimate_open(&e, run, &config, notices, error));
+  MO_TRY(run_model_expect(run, notices, &config, error));
+  MO_TRY(estimate_open(&e, run, &config, 1, notices, error));
   print_run(run);
   print_estimate(run, &e);
   estimate_close(&e);
@@ -124,7 +125,7 @@ const cli_command command_train = {
                "  mousse train --data-dir data/book --out runs/book --num-iterations 2000\n"
                "  mousse train --config examples/configs/mousse-tiny.yaml --lr 0.01\n"
                "  mousse train --out runs/book                      (continues it)\n"
-               "  mpirun -n 4 mousse train --data-dir data/book --out runs/book --slices 8\n",
+               "  mpirun -n 4 mousse train --data-dir data/book --out runs/book\n",
     .settings = MO_SETTINGS(rows),
     .base = &train_settings,
     .values_bytes = sizeof(values),

@@ -1,5 +1,5 @@
 /* run_options.h - the command line of the commands that describe a training run: the options of
- * run.def, opt.NAME and scalar.NAME, and a configuration file. */
+ * options.def, opt.NAME and scalar.NAME, and a configuration file. */
 #ifndef MOUSSE_CLI_RUN_OPTIONS_H
 #define MOUSSE_CLI_RUN_OPTIONS_H
 

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "cli/train_display.h"
 #include "study/run_mean.h"
+#include "train/run_model.h"
 
 #include <errno.h>
 #include <math.h>
@@ -25,7 +26,7 @@ study_display study_display_start(bool quiet)
 static double weight(const study_run *r)
 {
   gpt_config config;
-  if (options_model(&r->run, NULL, 0, &config, NULL) != MOUSSE_OK) return 1;
+  if (run_model_from(&r->run, NULL, 0, &config, NULL) != MOUSSE_OK) return 1;
   return (double)config.n_layer * (double)config.n_embd * (double)config.n_embd *
          (double)r->run.batch_size * (double)config.sequence_len;
 }

@@ -46,6 +46,10 @@ size_t gpt_params_bytes(const gpt_config *config, bool gradients);
 /* All values are 0 until gpt_params_initialise or gpt_load_weights. */
 mousse_status gpt_params_create(gpt_params **params, const gpt_config *config, bool gradients,
                                 const mo_allocator *allocator, mo_error *error);
+/* The list of tensors alone, to plan with: values and gradients are at addresses that nobody may
+ * look at, as far apart as the tensors are large. */
+mousse_status gpt_params_outline(gpt_params **params, const gpt_config *config,
+                                 mo_error *error);
 void gpt_params_destroy(gpt_params *params); /* accepts NULL */
 /* The same values for the same seed at any number of threads. */
 void gpt_params_initialise(gpt_params *params, uint64_t seed, int threads);

@@ -130,7 +130,7 @@ mousse_status gpt_check_tokens(const gpt_params *params, const char *what,
   return MOUSSE_OK;
 }
 
-static void lay_out(mo_arena *arena, gpt_params *params, bool gradients)
+static void lay_out_lists(mo_arena *arena, gpt_params *params)
 {
   const listing list = count_all(&params->config);
   params->tensor_count = list.count;
@@ -139,6 +139,11 @@ static void lay_out(mo_arena *arena, gpt_params *params, bool gradients)
   params->parts = mo_arena_take(arena, 1, sizeof *params->parts);
   gpt_layer *layers = mo_arena_take(arena, params->config.n_layer, sizeof *layers);
   if (params->parts != NULL) params->parts->layers = layers;
+}
+
+static void lay_out(mo_arena *arena, gpt_params *params, bool gradients)
+{
+  lay_out_lists(arena, params);
   params->values = mo_arena_floats(arena, params->value_count);
   if (gradients) params->gradients = mo_arena_floats(arena, params->value_count);
 }
@@ -182,6 +187,28 @@ mousse_status gpt_params_create(gpt_params **out, const gpt_config *config, bool
                    gpt_params_bytes(config, gradients));
   }
   lay_out(&params->arena, params, gradients);
+  place_tensors(params);
+  *out = params;
+  return MOUSSE_OK;
+}
+
+mousse_status gpt_params_outline(gpt_params **out, const gpt_config *config, mo_error *error)
+{
+  *out = NULL;
+  MO_TRY(gpt_config_check(config, error));
+  gpt_params *params = mo_allocate(NULL, sizeof *params);
+  if (params == NULL)
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a list of tensors");
+  params->config = gpt_config_resolved(config);
+  params->arena = mo_arena_start(NULL);
+  lay_out_lists(&params->arena, params);
+  if (!mo_arena_commit(&params->arena)) {
+    mo_release(NULL, params, sizeof *params);
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a list of tensors");
+  }
+  lay_out_lists(&params->arena, params);
+  params->values = (float *)(uintptr_t)MO_ALIGNMENT;
+  params->gradients = (float *)(uintptr_t)(MO_ALIGNMENT + params->value_count * sizeof(float));
   place_tensors(params);
   *out = params;
   return MOUSSE_OK;

@@ -1,6 +1,7 @@
 /* figures_cost.c - Mousse against Muon in steps, seconds and bytes. */
 #include "paper/evidence.h"
 #include "train/estimate.h"
+#include "train/run_model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -174,14 +175,15 @@ static double planned_bytes(const char *preset, const memory_form *form)
   if (options_defaults(&run, NULL) != MOUSSE_OK ||
       options_set(&run, "preset", preset, &nowhere, NULL) != MOUSSE_OK ||
       options_set(&run, "optimizer", form->optimizer, &nowhere, NULL) != MOUSSE_OK ||
-      options_set(&run, "device_batch_size", "4", &nowhere, NULL) != MOUSSE_OK)
+      options_set(&run, "device_batch_size", "4", &nowhere, NULL) != MOUSSE_OK ||
+      options_set(&run, "slices", "1", &nowhere, NULL) != MOUSSE_OK)
     return NAN;
   if (form->sides[0] != '\0' &&
       options_set(&run, "opt.sides", form->sides, &nowhere, NULL) != MOUSSE_OK)
     return NAN;
-  if (options_model(&run, NULL, 0, &config, NULL) == MOUSSE_OK &&
-      estimate_open(&estimate, &run, &config, &nowhere, NULL) == MOUSSE_OK) {
-    bytes = (double)(estimate.model_bytes + estimate.optimizer_bytes);
+  if (run_model_from(&run, NULL, 0, &config, NULL) == MOUSSE_OK &&
+      estimate_open(&estimate, &run, &config, 1, &nowhere, NULL) == MOUSSE_OK) {
+    bytes = (double)estimate_bytes(&estimate);
     estimate_close(&estimate);
   }
   return bytes;

@@ -5,6 +5,7 @@
 #include "study/loss_watch.h"
 #include "study/run_child.h"
 #include "train/estimate.h"
+#include "train/run_model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -62,8 +63,8 @@ static mousse_status check_options(const train_options *run, mo_error *error)
   gpt_config config;
   train_estimate estimate;
   MO_TRY(options_check(run, error));
-  MO_TRY(options_model(run, NULL, 0, &config, error));
-  MO_TRY(estimate_open(&estimate, run, &config, &nowhere, error));
+  MO_TRY(run_model_from(run, NULL, 0, &config, error));
+  MO_TRY(estimate_open(&estimate, run, &config, 1, &nowhere, error));
   estimate_close(&estimate);
   return MOUSSE_OK;
 }

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "comm/ranks.h"
 #include "train/manifest.h"
+#include "train/run_model.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -225,29 +226,14 @@ mousse_status checkpoint_newest(const char *root, const run_notices *notices, ui
                  root, count, reason.text);
 }
 
-static mousse_status check_model(const char *path, const gpt_config *wanted, mo_error *error)
-{
-  gpt_config c = {0};
-  MO_TRY(gpt_load_config(&c, path, error));
-  if (gpt_config_equal(&c, wanted)) return MOUSSE_OK;
-  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                 "%s: the checkpoint has width %zu, %zu layers, %zu heads, context %zu, "
-                 "vocabulary %zu; the run asks for %zu, %zu, %zu, %zu, %zu; start a new one "
-                 "with another --out",
-                 path, c.n_embd, c.n_layer, c.n_head, c.sequence_len, c.vocab_size,
-                 wanted->n_embd, wanted->n_layer, wanted->n_head, wanted->sequence_len,
-                 wanted->vocab_size);
-}
-
-mousse_status checkpoint_admit(const char *root, uint64_t step, const train_options *run,
-                               const gpt_config *config, uint64_t data_fingerprint,
-                               trainer_state *state, const run_notices *notices,
-                               mo_error *error)
+mousse_status checkpoint_compare(const char *root, uint64_t step, const train_options *run,
+                                 const gpt_config *config, uint64_t data_fingerprint,
+                                 trainer_state *state, const run_notices *notices,
+                                 mo_error *error)
 {
   char folder[4096], path[4096];
   MO_TRY(checkpoint_path(folder, sizeof folder, root, step, CHECKPOINT_FINAL, error));
-  MO_TRY(mo_path_join(path, sizeof path, folder, "config.json", error));
-  MO_TRY(check_model(path, config, error));
+  MO_TRY(run_model_compare(folder, config, error));
   MO_TRY(mo_path_join(path, sizeof path, folder, "trainer.json", error));
   return trainer_state_read(state, run, data_fingerprint, path, notices, error);
 }

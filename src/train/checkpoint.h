@@ -35,10 +35,10 @@ mousse_status checkpoint_save(const char *root, const checkpoint_content *conten
 /* Reads the state of a verified checkpoint and compares it with what the run asks for now,
  * before anything large is made: another model or optimizer is refused, other differences are
  * said. */
-mousse_status checkpoint_admit(const char *root, uint64_t step, const train_options *run,
-                               const gpt_config *config, uint64_t data_fingerprint,
-                               trainer_state *state, const run_notices *notices,
-                               mo_error *error);
+mousse_status checkpoint_compare(const char *root, uint64_t step, const train_options *run,
+                                 const gpt_config *config, uint64_t data_fingerprint,
+                                 trainer_state *state, const run_notices *notices,
+                                 mo_error *error);
 /* The weights and the optimizer's state; the weights only when both are in order. */
 mousse_status checkpoint_load(const char *root, uint64_t step, gpt_params *params,
                               mousse_optimizer *optimizer, const mousse_comm *comm,

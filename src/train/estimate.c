@@ -1,34 +1,14 @@
-/* estimate.c - memory and time of a run. The layers of a model are alike, so the optimizer's
- * memory is measured on a model of one layer and counted for each. */
+/* estimate.c - memory and operations of a run, from a plan of its optimizer. */
 #include "train/estimate.h"
 
 #include "base/clock.h"
+#include "comm/comm.h"
 #include "linalg/gemm_grid.h"
-#include "train/session.h"
+#include "train/gradient.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-mousse_status estimate_model(const train_options *run, const run_notices *notices,
-                             gpt_config *config, mo_error *error)
-{
-  MO_TRY(options_check(run, error));
-  if (access(run->data_dir, F_OK) == 0) return session_model(run, NULL, notices, config, error);
-  if (run->data_dir[0] != '\0')
-    run_notify(notices, "data_dir '%s' does not exist (yet): using the preset's vocabulary",
-               run->data_dir);
-  return options_model(run, NULL, 0, config, error);
-}
-
-static const char first_layer[] = "transformer.h.0.";
-
-static bool is_layered(const gpt_tensor *t)
-{
-  return strncmp(t->name, first_layer, strlen(first_layer)) == 0;
-}
-
-static mousse_status describe(estimate_tensor *row, const gpt_tensor *t, size_t layer,
+static mousse_status describe(estimate_tensor *row, const gpt_tensor *t,
                               const train_options *run, const train_groups *groups,
                               mo_error *error)
 {
@@ -45,77 +25,68 @@ static mousse_status describe(estimate_tensor *row, const gpt_tensor *t, size_t 
       .weight_decay = decay,
       .state_bytes = mousse_param_state_bytes(groups->optimizer, t->name),
   };
-  if (is_layered(t))
-    snprintf(row->name, sizeof row->name, "transformer.h.%zu.%.40s", layer,
-             t->name + strlen(first_layer));
-  else
-    snprintf(row->name, sizeof row->name, "%s", t->name);
+  memcpy(row->name, t->name, sizeof row->name);
   return MOUSSE_OK;
 }
 
-/* The tensors before the layers, each layer's, and those after. */
 static mousse_status list_tensors(train_estimate *e, const train_options *run,
-                                  const gpt_params *one, const train_groups *groups,
+                                  const gpt_params *outline, const train_groups *groups,
                                   mo_error *error)
 {
-  size_t first = 0, end = 0, count = 0;
-  while (first < one->tensor_count && !is_layered(&one->tensors[first])) first++;
-  for (end = first; end < one->tensor_count && is_layered(&one->tensors[end]);) end++;
-  const size_t layered = end - first;
-  e->tensor_count = one->tensor_count - layered + layered * e->config.n_layer;
+  e->tensor_count = outline->tensor_count;
   e->tensors = mo_allocate(NULL, e->tensor_count * sizeof *e->tensors);
   if (e->tensors == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a list");
-  for (size_t i = 0; i < e->tensor_count; i++) {
-    const size_t inside = i >= first && i < first + layered * e->config.n_layer;
-    const size_t source = inside      ? first + (i - first) % layered
-                          : i < first ? i
-                                      : i - layered * e->config.n_layer + layered;
-    const size_t layer = inside ? (i - first) / layered : 0;
-    MO_TRY(describe(&e->tensors[count++], &one->tensors[source], layer, run, groups, error));
-  }
+  for (size_t i = 0; i < e->tensor_count; i++)
+    MO_TRY(describe(&e->tensors[i], &outline->tensors[i], run, groups, error));
   return MOUSSE_OK;
 }
 
-static size_t one_layer_state(const gpt_params *one, const train_groups *groups)
+/* The most that any rank holds and does. */
+static mousse_status weigh(train_estimate *e, const train_groups *groups, mo_error *error)
 {
-  size_t bytes = 0;
-  for (size_t i = 0; i < one->tensor_count; i++)
-    bytes += mousse_param_state_bytes(groups->optimizer, one->tensors[i].name);
-  return bytes;
+  mousse_status status = mousse_plan(groups->optimizer, 0, &e->optimizer_bytes);
+  for (int rank = 0; status == MOUSSE_OK && rank < e->ranks; rank++) {
+    size_t bytes = 0, state = 0;
+    double flops = 0;
+    status = mousse_rank_load(groups->optimizer, rank, &state, &flops);
+    if (flops == 0 || status != MOUSSE_OK) continue; /* nothing is left for it */
+    status = mousse_plan(groups->optimizer, rank, &bytes);
+    if (bytes > e->optimizer_bytes) e->optimizer_bytes = bytes;
+    if (state > e->state_bytes) e->state_bytes = state;
+    if (flops > e->optimizer_flops) e->optimizer_flops = flops;
+  }
+  return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
 }
 
-static mousse_status fill(train_estimate *e, const train_options *run,
-                          const run_notices *notices, mo_error *error)
+static mousse_status plan_optimizer(train_estimate *e, const train_options *run,
+                                    const run_notices *notices, mo_error *error)
 {
-  gpt_params *one = NULL;
+  gpt_params *outline = NULL;
   train_groups groups = {0};
-  gpt_config config = e->config;
-  config.n_layer = 1;
-  MO_TRY(gpt_params_create(&one, &config, true, NULL, error));
-  mousse_status status = groups_open(&groups, run, one, NULL, notices, error);
-  if (status == MOUSSE_OK) {
-    status = list_tensors(e, run, one, &groups, error);
-    e->optimizer_bytes = mousse_bytes_held(groups.optimizer) - one_layer_state(one, &groups);
-    for (size_t i = 0; status == MOUSSE_OK && i < e->tensor_count; i++)
-      e->optimizer_bytes += e->tensors[i].state_bytes;
-  }
+  mousse_comm comm = mo_comm_self; /* nothing is said over it */
+  comm.size = e->ranks;
+  MO_TRY(gpt_params_outline(&outline, &e->config, error));
+  mousse_status status = groups_plan(&groups, run, outline, &comm, notices, error);
+  if (status == MOUSSE_OK) status = weigh(e, &groups, error);
+  if (status == MOUSSE_OK) status = list_tensors(e, run, outline, &groups, error);
   groups_close(&groups);
-  gpt_params_destroy(one);
+  gpt_params_destroy(outline);
   return status;
 }
 
 mousse_status estimate_open(train_estimate *e, const train_options *run,
-                            const gpt_config *config, const run_notices *notices,
+                            const gpt_config *config, int ranks, const run_notices *notices,
                             mo_error *error)
 {
   const gpt_shape shape = {options_micro_batch(run), config->sequence_len, options_threads(run),
                            true};
-  *e = (train_estimate){.config = *config,
-                        .parameters = gpt_parameter_count(config),
-                        .model_bytes = gpt_plan_bytes(config, &shape)};
+  const size_t parameters = gpt_parameter_count(config);
+  *e = (train_estimate){.config = *config, .ranks = ranks, .parameters = parameters};
+  e->model_bytes = gpt_plan_bytes(config, &shape) + (ranks > 1 ? EXCHANGE_BYTES : 0);
+  e->gradient_bytes = gradient_tree_bytes(options_slices(run), (size_t)ranks, parameters);
   e->flops_per_step = gpt_flops_per_token(config, config->sequence_len) *
                       (double)config->sequence_len * (double)run->batch_size;
-  const mousse_status status = fill(e, run, notices, error);
+  const mousse_status status = plan_optimizer(e, run, notices, error);
   if (status != MOUSSE_OK) estimate_close(e);
   return status;
 }
@@ -124,6 +95,11 @@ void estimate_close(train_estimate *e)
 {
   mo_release(NULL, e->tensors, e->tensor_count * sizeof *e->tensors);
   *e = (train_estimate){0};
+}
+
+size_t estimate_bytes(const train_estimate *e)
+{
+  return e->model_bytes + e->gradient_bytes + e->optimizer_bytes;
 }
 
 double estimate_speed(int threads)

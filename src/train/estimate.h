@@ -1,9 +1,16 @@
-/* estimate.h - what a run will need, before it is started: memory, time, and which tensor gets
- * what. Nothing of the model's full size is allocated. */
+/* estimate.h - what a run takes, from its options alone, on one rank or several. Nothing of the
+ * model's size is allocated: the optimizer is planned, not prepared.
+ *
+ *     model      weights, gradients, activations; on several ranks the exchange
+ *     gradient   sums of slices that wait for their neighbours (gradient.h)
+ *     optimizer  state and working memory, of the rank that holds most
+ */
 #ifndef MOUSSE_TRAIN_ESTIMATE_H
 #define MOUSSE_TRAIN_ESTIMATE_H
 
 #include "train/groups.h"
+
+enum { EXCHANGE_BYTES = 1 << 24 }; /* the pieces in which ranks take a sum */
 
 /* One tensor of the model. */
 typedef struct estimate_tensor {
@@ -17,21 +24,23 @@ typedef struct estimate_tensor {
 
 typedef struct train_estimate {
   gpt_config config;
+  int ranks;
   estimate_tensor *tensors; /* owned, in the model's order */
   size_t tensor_count, parameters;
-  size_t model_bytes;     /* weights, gradients, activations */
-  size_t optimizer_bytes; /* state and working memory */
-  double flops_per_step;  /* forward and backward */
+  size_t model_bytes, gradient_bytes; /* on every rank */
+  size_t optimizer_bytes;             /* on the rank that holds most, */
+  size_t state_bytes;                 /* and of these, what is kept between steps */
+  double optimizer_flops;             /* of a step, on the rank that does most */
+  double flops_per_step;              /* forward and backward, of the whole batch */
 } train_estimate;
 
-/* The model of a run whose data need not be there yet. */
-mousse_status estimate_model(const train_options *run, const run_notices *notices,
-                             gpt_config *config, mo_error *error);
-
 mousse_status estimate_open(train_estimate *estimate, const train_options *run,
-                            const gpt_config *config, const run_notices *notices,
+                            const gpt_config *config, int ranks, const run_notices *notices,
                             mo_error *error);
 void estimate_close(train_estimate *estimate);
+
+/* All that a rank takes. */
+size_t estimate_bytes(const train_estimate *estimate);
 
 /* Operations per second of a matrix product on this machine, measured for a moment; 0: no
  * memory to measure. */

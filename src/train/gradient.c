@@ -35,11 +35,23 @@ bool gradient_divides(size_t slices, size_t ranks)
   return slices % ranks == 0 && (ranks == 1 || is_power_of_two(slices / ranks));
 }
 
-/* The sums that wait while a tree over `slices` is walked: at 2^level for every level below. */
+/* The sums that wait while the tree is walked: at 2^level for every level below. */
+static size_t tree_levels(size_t own)
+{
+  size_t levels = 0;
+  while ((size_t)1 << levels < own) levels++;
+  return levels;
+}
+
+size_t gradient_tree_bytes(size_t slices, size_t ranks, size_t parameters)
+{
+  return tree_levels(slices / ranks) * parameters * sizeof(float);
+}
+
 static bool open_partial(train_gradient *g)
 {
   bool have = true;
-  for (size_t level = 0; (size_t)1 << level < own_slices(g); level++) {
+  for (size_t level = 0; level < tree_levels(own_slices(g)); level++) {
     g->partial[level] = mo_allocate(NULL, g->params->value_count * sizeof(float));
     have = have && g->partial[level] != NULL;
   }
@@ -48,7 +60,10 @@ static bool open_partial(train_gradient *g)
 
 mousse_status gradient_open(train_gradient *g, mo_error *error)
 {
-  g->overlap = g->overlap && g->comm->size > 1 && own_slices(g) == 1;
+  const size_t own = g->micro_count / (size_t)g->comm->size;
+  g->first = (size_t)g->comm->rank * own;
+  g->end = g->first + own;
+  g->overlap = g->overlap && g->comm->size > 1;
   g->tokens = mo_allocate(NULL, batch_tokens(g) * sizeof *g->tokens);
   g->targets = mo_allocate(NULL, batch_tokens(g) * sizeof *g->targets);
   g->squares = mo_allocate(NULL, block_count(g) * sizeof *g->squares);
@@ -119,84 +134,85 @@ static void scale_block(void *context, size_t item, int thread)
   mo_scale(b.values, b.count, s->factor);
 }
 
-static void clip(train_gradient *g, double length)
+void gradient_clip(train_gradient *g, const gradient_result *result)
 {
-  if (g->clip <= 0 || length <= g->clip) return;
-  scaling s = {g, (float)(g->clip / length)};
+  if (g->clip <= 0 || !result->finite || result->norm <= g->clip) return;
+  scaling s = {g, (float)(g->clip / result->norm)};
   mo_parallel(g->threads, block_count(g), scale_block, &s);
 }
 
-static void submit(void *gradient, gpt_gradient_span run)
+/* The tree over this rank's slices is walked as a binary number is counted up: bit `level` of
+ * the slices done before says whether a sum waits there. After a slice the sums below the
+ * lowest 0 are added to its gradient, and the result waits in that place; after the last one
+ * all that wait are added. */
+typedef struct fold {
+  const train_gradient *gradient;
+  float *values; /* a stretch of the gradients */
+  size_t count;
+  size_t waiting; /* the levels to add, as bits */
+  float *keep;    /* where the result of the whole waits; NULL: nowhere */
+} fold;
+
+static void fold_block(void *context, size_t item, int thread)
+{
+  const fold *f = context;
+  const size_t first = item * NORM_BLOCK, left = f->count - first;
+  const size_t count = left < NORM_BLOCK ? left : NORM_BLOCK;
+  float *values = f->values + first;
+  const size_t place = (size_t)(values - f->gradient->params->gradients);
+  (void)thread;
+  for (size_t level = 0; f->waiting >> level > 0; level++)
+    if (f->waiting >> level & 1)
+      mo_accumulate(values, f->gradient->partial[level] + place, count);
+  if (f->keep != NULL) memcpy(f->keep + place, values, count * sizeof *values);
+}
+
+static void fold_stretch(train_gradient *g, float *values, size_t count, size_t waiting,
+                         float *keep)
+{
+  fold f = {g, values, count, waiting, keep};
+  if (waiting == 0 && keep == NULL) return;
+  mo_parallel(g->threads, (count + NORM_BLOCK - 1) / NORM_BLOCK, fold_block, &f);
+}
+
+/* `done`: how many of this rank's slices were complete before this one. */
+static void fold_slice(train_gradient *g, size_t done)
+{
+  size_t level = 0;
+  const bool last = done + 1 == own_slices(g);
+  while (done >> level & 1) level++;
+  const size_t below = ((size_t)1 << level) - 1;
+  fold_stretch(g, g->params->gradients, g->params->value_count, last ? done : below,
+               last ? NULL : g->partial[level]);
+}
+
+/* A stretch of this rank's gradient is complete with its last micro-batch. */
+static void submit(void *gradient, gpt_gradient_span span)
 {
   train_gradient *g = gradient;
-  mo_background_submit(&g->background, run.gradients, run.count);
+  fold_stretch(g, span.gradients, span.count, own_slices(g) - 1, NULL);
+  mo_background_submit(&g->background, span.gradients, span.count);
 }
 
-/* One slice's gradient: its micro-batches one after the other. */
-static mousse_status collect_slice(train_gradient *g, uint64_t step, size_t slice,
-                                   mo_error *error)
+mousse_status gradient_batch(train_gradient *g, uint64_t step, size_t micro, gpt_batch *batch,
+                             mo_error *error)
+{
+  *batch = (gpt_batch){g->tokens, g->targets, g->micro_batch, g->loader->length};
+  return loader_fill(g->loader, step, (uint64_t)micro * g->micro_batch, g->micro_batch,
+                     g->tokens, g->targets, error);
+}
+
+mousse_status gradient_add(train_gradient *g, size_t micro, const gpt_batch *batch,
+                           mo_error *error)
 {
   const float share = 1.0f / (float)g->micro_count;
-  const gpt_batch batch = {g->tokens, g->targets, g->micro_batch, g->loader->length};
-  const size_t count = g->micro_count / g->slices, start = slice * count;
-  for (size_t micro = start; micro < start + count; micro++) {
-    const uint64_t first = (uint64_t)micro * g->micro_batch;
-    const bool last = micro + 1 == start + count;
-    MO_TRY(loader_fill(g->loader, step, first, g->micro_batch, g->tokens, g->targets, error));
-    gpt_pass_watch(g->pass, g->overlap && last ? submit : NULL, g);
-    MO_TRY(gpt_gradients(g->pass, &batch, share, micro > start, &g->losses[micro], error));
-  }
+  const size_t count = g->micro_count / g->slices, place = micro - g->first;
+  const bool overlapped = g->overlap && micro + 1 == g->end;
+  if (place == 0) memset(g->losses, 0, g->micro_count * sizeof *g->losses);
+  gpt_pass_watch(g->pass, overlapped ? submit : NULL, g);
+  MO_TRY(gpt_gradients(g->pass, batch, share, place % count != 0, &g->losses[micro], error));
+  if ((place + 1) % count == 0 && !overlapped) fold_slice(g, place / count);
   return MOUSSE_OK;
-}
-
-/* gradients = partial + gradients, or partial = gradients. */
-typedef struct merge {
-  const train_gradient *gradient;
-  float *partial;
-  bool keep;
-} merge;
-
-static void merge_block(void *context, size_t item, int thread)
-{
-  const merge *m = context;
-  const block b = block_at(m->gradient, item);
-  float *partial = m->partial + item * NORM_BLOCK;
-  (void)thread;
-  if (m->keep)
-    memcpy(partial, b.values, b.count * sizeof *partial);
-  else
-    mo_accumulate(b.values, partial, b.count);
-}
-
-static void merge_level(train_gradient *g, size_t level, bool keep)
-{
-  merge m = {g, g->partial[level], keep};
-  mo_parallel(g->threads, block_count(g), merge_block, &m);
-}
-
-/* The tree over this rank's slices, walked as a binary number is counted up: bit `level` of the
- * slices done so far says whether a sum waits there. */
-static mousse_status collect_own(train_gradient *g, uint64_t step, mo_error *error)
-{
-  const size_t count = own_slices(g), first = (size_t)g->comm->rank * count;
-  memset(g->losses, 0, g->micro_count * sizeof *g->losses);
-  for (size_t done = 0; done < count; done++) {
-    const bool last = done + 1 == count;
-    size_t level = 0;
-    MO_TRY(collect_slice(g, step, first + done, error));
-    for (; done >> level & 1; level++) merge_level(g, level, false);
-    if (!last) merge_level(g, level, true);
-    for (; last && done >> level > 0; level++)
-      if (done >> level & 1) merge_level(g, level, false);
-  }
-  return MOUSSE_OK;
-}
-
-static double mean_loss(const train_gradient *g)
-{
-  double sum = 0;
-  for (size_t i = 0; i < g->micro_count; i++) sum += (double)g->losses[i];
-  return sum / (double)g->micro_count;
 }
 
 /* A rank that failed did so before its first gradient was complete; the others do not know yet
@@ -210,24 +226,28 @@ static mousse_status end_overlap(train_gradient *g, mousse_status status, mo_err
   return mo_ranks_agree(g->comm, status != MOUSSE_OK ? status : summed, error);
 }
 
-/* The gradient of this rank's slices, then that of all. */
-static mousse_status collect_all(train_gradient *g, uint64_t step, mo_error *error)
+mousse_status gradient_sum(train_gradient *g, mousse_status own, mo_error *error)
 {
-  const mousse_status status = collect_own(g, step, error);
-  if (g->overlap) return end_overlap(g, status, error);
-  MO_TRY(mo_ranks_agree(g->comm, status, error));
-  return mo_ranks_sum(g->comm, g->params->gradients, g->params->value_count, error);
+  if (g->overlap) {
+    MO_TRY(end_overlap(g, own, error));
+  } else {
+    MO_TRY(mo_ranks_agree(g->comm, own, error));
+    MO_TRY(mo_ranks_sum(g->comm, g->params->gradients, g->params->value_count, error));
+  }
+  /* A micro-batch's loss is 0 on all ranks but one, so the sum only collects them. */
+  return mo_ranks_sum(g->comm, g->losses, g->micro_count, error);
 }
 
-mousse_status gradient_collect(train_gradient *g, uint64_t step, gradient_result *result,
-                               mo_error *error)
+static double mean_loss(const train_gradient *g)
 {
-  MO_TRY(collect_all(g, step, error));
-  /* A micro-batch's loss is 0 on all ranks but one, so the sum only collects them. */
-  MO_TRY(mo_ranks_sum(g->comm, g->losses, g->micro_count, error));
-  result->loss = mean_loss(g);
-  result->norm = norm(g);
-  result->finite = isfinite(result->loss) && isfinite(result->norm);
-  if (result->finite) clip(g, result->norm);
-  return MOUSSE_OK;
+  double sum = 0;
+  for (size_t i = 0; i < g->micro_count; i++) sum += (double)g->losses[i];
+  return sum / (double)g->micro_count;
+}
+
+gradient_result gradient_measure(train_gradient *g)
+{
+  gradient_result result = {.loss = mean_loss(g), .norm = norm(g)};
+  result.finite = isfinite(result.loss) && isfinite(result.norm);
+  return result;
 }

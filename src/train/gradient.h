@@ -8,9 +8,11 @@
  * the same bits at any such R. S = 1 is plain accumulation, without further memory; otherwise
  * the tree takes log2(S/R) arrays, rounded up.
  *
- * With S = R the sum over ranks may overlap with the backward pass of the last micro-batch,
- * layer by layer. A sum is taken element by element, so its bits do not depend on how it is
- * cut.
+ *     for each of this rank's micro-batches   gradient_batch   gradient_add
+ *     then for all ranks together             gradient_sum     gradient_measure   gradient_clip
+ *
+ * The sum over ranks may overlap with the backward pass of the last micro-batch, layer by
+ * layer. A sum is taken element by element, so its bits do not depend on how it is cut.
  */
 #ifndef MOUSSE_TRAIN_GRADIENT_H
 #define MOUSSE_TRAIN_GRADIENT_H
@@ -30,7 +32,8 @@ typedef struct train_gradient {
   size_t slices;
   double clip; /* largest norm; 0: any */
   int threads;
-  bool overlap; /* sum while the backward pass goes on, where that is possible */
+  bool overlap;      /* sum while the backward pass goes on, where there are several ranks */
+  size_t first, end; /* this rank's micro-batches: first .. end - 1 */
   mo_background background;
   uint32_t *tokens, *targets;      /* owned: one micro-batch */
   double *squares;                 /* owned: partial sums of the norm */
@@ -45,14 +48,23 @@ typedef struct gradient_result {
 
 /* Whether this many ranks can share this many slices so that the tree stays the same. */
 bool gradient_divides(size_t slices, size_t ranks);
+/* Bytes that a rank takes for the tree. */
+size_t gradient_tree_bytes(size_t slices, size_t ranks, size_t parameters);
 
 /* Takes loader, params, pass, comm, micro_batch, micro_count, slices, clip, threads and overlap
  * from *gradient, which must not move until it is closed. */
 mousse_status gradient_open(train_gradient *gradient, mo_error *error);
 void gradient_close(train_gradient *gradient); /* accepts a zeroed or closed one */
 
-/* [collective] Fills the parameters' gradients from the batch of this step (from 0). */
-mousse_status gradient_collect(train_gradient *gradient, uint64_t step, gradient_result *result,
-                               mo_error *error);
+/* Reads micro-batch `micro` of the batch of this step (from 0); *batch lasts until the next. */
+mousse_status gradient_batch(train_gradient *gradient, uint64_t step, size_t micro,
+                             gpt_batch *batch, mo_error *error);
+/* Forward and backward; micro-batches come in order, from first to end - 1. */
+mousse_status gradient_add(train_gradient *gradient, size_t micro, const gpt_batch *batch,
+                           mo_error *error);
+/* [collective] The sum over ranks. own: how this rank fared so far; all succeed or fail. */
+mousse_status gradient_sum(train_gradient *gradient, mousse_status own, mo_error *error);
+gradient_result gradient_measure(train_gradient *gradient);
+void gradient_clip(train_gradient *gradient, const gradient_result *result);
 
 #endif

@@ -4,14 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-static bool same_for_all(const train_options *run)
+bool groups_are_alike(const train_options *run)
 {
   return strcmp(run->optimizer, "adamw") == 0;
 }
 
 const char *groups_algorithm(const train_options *run, gpt_role role)
 {
-  return role == GPT_MATRIX || same_for_all(run) ? run->optimizer : run->scalar_opt;
+  return role == GPT_MATRIX || groups_are_alike(run) ? run->optimizer : run->scalar_opt;
 }
 
 const char *groups_role_name(gpt_role role)
@@ -25,7 +25,7 @@ const char *groups_role_name(gpt_role role)
 
 double groups_lr_factor(const train_options *run, gpt_role role, size_t width)
 {
-  if (role == GPT_MATRIX || same_for_all(run)) return 1;
+  if (role == GPT_MATRIX || groups_are_alike(run)) return 1;
   if (role == GPT_EMBED || role == GPT_VECTOR) return run->embed_lr_factor;
   return run->head_lr_factor > 0 ? run->head_lr_factor : 1 / sqrt((double)width);
 }
@@ -116,7 +116,7 @@ static mousse_status set_recommended(const train_groups *groups, const train_opt
 static void notice_unused(const train_options *run, const run_notices *notices)
 {
   for (size_t i = 0; i < run->option_count; i++)
-    if (run->options[i].scalar && same_for_all(run))
+    if (run->options[i].scalar && groups_are_alike(run))
       run_notify(notices, "'scalar.%s' is ignored: %s is used for all tensors",
                  run->options[i].name, run->optimizer);
 }
@@ -137,17 +137,27 @@ static mousse_status configure(train_groups *groups, const train_options *run, s
   for (int role = 0; role < groups->count && status == MOUSSE_OK; role++) {
     groups->lr[role] = lr * groups_lr_factor(run, (gpt_role)role, width);
     if (role == GPT_MATRIX) continue;
-    MO_TRY(set_library_options(groups, run, role, !same_for_all(run), error));
+    MO_TRY(set_library_options(groups, run, role, !groups_are_alike(run), error));
     status = mousse_set(optimizer, role, "weight_decay", 0);
   }
   return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
 }
 
+/* The library's warnings are notices of the run. */
+static void pass_on(void *user, int level, const char *text)
+{
+  (void)level;
+  run_notify(user, "optimizer: %s", text);
+}
+
 static mousse_status build(train_groups *groups, const train_options *run, gpt_params *params,
                            const mousse_comm *comm, const run_notices *notices, mo_error *error)
 {
-  const mousse_env env = {
-      .struct_size = sizeof env, .threads = options_threads(run), .comm = comm};
+  const mousse_env env = {.struct_size = sizeof env,
+                          .threads = options_threads(run),
+                          .comm = comm,
+                          .log = pass_on,
+                          .user = &groups->notices};
   groups->count = GPT_VECTOR; /* the last role, which only some models have */
   for (size_t i = 0; i < params->tensor_count; i++)
     if (params->tensors[i].role == GPT_VECTOR) groups->count = GPT_ROLES;
@@ -177,7 +187,7 @@ static mousse_status build_and_prepare(train_groups *groups, const train_options
 mousse_status groups_open(train_groups *groups, const train_options *run, gpt_params *params,
                           const mousse_comm *comm, const run_notices *notices, mo_error *error)
 {
-  *groups = (train_groups){0};
+  *groups = (train_groups){.notices = notices != NULL ? *notices : (run_notices){NULL, NULL}};
   const mousse_status status = build_and_prepare(groups, run, params, comm, notices, error);
   if (status != MOUSSE_OK) groups_close(groups);
   return status;
@@ -186,7 +196,7 @@ mousse_status groups_open(train_groups *groups, const train_options *run, gpt_pa
 mousse_status groups_plan(train_groups *groups, const train_options *run, gpt_params *params,
                           const mousse_comm *comm, const run_notices *notices, mo_error *error)
 {
-  *groups = (train_groups){0};
+  *groups = (train_groups){.notices = notices != NULL ? *notices : (run_notices){NULL, NULL}};
   const mousse_status status = build(groups, run, params, comm, notices, error);
   if (status != MOUSSE_OK) groups_close(groups);
   return status;

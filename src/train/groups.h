@@ -21,10 +21,11 @@ typedef struct train_groups {
   mousse_optimizer *optimizer; /* owned */
   int count;                   /* of groups: a model without vectors has none for them */
   double lr[GROUP_COUNT];      /* before the schedule */
+  run_notices notices;         /* where the optimizer's own warnings go */
 } train_groups;
 
 /* Registers all tensors and prepares the optimizer, divided over the ranks of comm (NULL: one
- * process). Tensors and comm stay borrowed until close. */
+ * process). Tensors and comm stay borrowed until close, and *groups must not move. */
 mousse_status groups_open(train_groups *groups, const train_options *run, gpt_params *params,
                           const mousse_comm *comm, const run_notices *notices, mo_error *error);
 /* The same without the preparation: for mousse_plan. The tensors' memory is not looked at. */
@@ -35,6 +36,7 @@ void groups_close(train_groups *groups); /* accepts a zeroed or closed one */
 /* Sets every group's learning rate to factor times its own. */
 mousse_status groups_schedule(train_groups *groups, double factor, mo_error *error);
 
+bool groups_are_alike(const train_options *run); /* one algorithm for all tensors */
 const char *groups_algorithm(const train_options *run, gpt_role role);
 const char *groups_role_name(gpt_role role);
 double groups_lr_factor(const train_options *run, gpt_role role, size_t width);

@@ -2,8 +2,8 @@
  *
  * metrics.jsonl has one object per line:
  *
- *     {"step", "tokens", "loss", "lr", "grad_norm", "seconds"}      a step; "skipped": true
- * when its gradient was not finite
+ *     {"step", "tokens", "loss", "lr", "grad_norm", "seconds"}      a step; "skipped": true when
+ *                                                                   its gradient was not finite
  *     {"step", "tokens", "val_loss"}                                a validation
  *     {"step", "matrix", "grad_norm", "update_rms", ...}            telemetry
  *

@@ -1,4 +1,4 @@
-/* options.c - the options of a training run, over the table in run.def. */
+/* options.c - the options of a training run, over the table in options.def. */
 #include "train/options.h"
 
 #include "base/parallel.h"
@@ -30,7 +30,7 @@ static const mo_setting rows[] = {
 static const mo_alias aliases[] = {{"shards", "slices"}, {NULL, NULL}};
 const mo_settings train_settings = {rows, sizeof rows / sizeof *rows, aliases};
 
-/* The columns of run.def that settings do not know. */
+/* The columns of options.def that settings do not know. */
 static const struct {
   option_effect effect;
   const char *option, *only;
@@ -152,44 +152,21 @@ mousse_status options_check(const train_options *run, mo_error *error)
   MO_TRY(check_algorithm("optimizer", run->optimizer, error));
   MO_TRY(check_algorithm("scalar_opt", run->scalar_opt, error));
   const int64_t slices = (int64_t)options_slices(run);
-  if (run->batch_size % slices != 0)
+  if (run->device_batch_size > 0 && run->batch_size % run->device_batch_size != 0)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "batch_size is %lld, which cannot be cut into %lld slices",
-                   (long long)run->batch_size, (long long)slices);
-  if (run->batch_size / slices % (int64_t)options_micro_batch(run) != 0)
+                   "batch_size is %lld, which device_batch_size %lld does not divide; "
+                   "--device-batch-size 0 chooses one",
+                   (long long)run->batch_size, (long long)run->device_batch_size);
+  if (run->batch_size % (slices * (int64_t)options_micro_batch(run)) != 0)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "batch_size is %lld in %lld slices, which device_batch_size %lld does not "
-                   "divide",
-                   (long long)run->batch_size, (long long)slices,
-                   (long long)run->device_batch_size);
+                   "batch_size is %lld, which cannot be cut into %lld slices of whole "
+                   "micro-batches of %zu",
+                   (long long)run->batch_size, (long long)slices, options_micro_batch(run));
   if (s.course == TRAIN_WSD && s.warmup + s.decay > s.steps)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "warmup_ratio %g and warmdown_ratio %g together are more than 1",
                    run->warmup_ratio, run->warmdown_ratio);
   return MOUSSE_OK;
-}
-
-static void override(size_t *member, int64_t value)
-{
-  if (value > 0) *member = (size_t)value;
-}
-
-mousse_status options_model(const train_options *run, const gpt_config *base,
-                            size_t data_vocabulary, gpt_config *config, mo_error *error)
-{
-  MO_TRY(gpt_preset(run->preset, config, error));
-  override(&config->vocab_size, (int64_t)data_vocabulary);
-  if (base != NULL) *config = *base;
-  override(&config->n_embd, run->model_dim);
-  override(&config->n_layer, run->n_layer);
-  override(&config->n_head, run->n_head);
-  override(&config->sequence_len, run->sequence_length);
-  override(&config->vocab_size, run->vocab_size);
-  if (config->vocab_size < data_vocabulary)
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "vocab_size is %zu, but the data's tokenizer has %zu tokens",
-                   config->vocab_size, data_vocabulary);
-  return gpt_config_check(config, error);
 }
 
 train_schedule options_schedule(const train_options *run)
@@ -198,18 +175,25 @@ train_schedule options_schedule(const train_options *run)
                        run->warmup_ratio, run->warmdown_ratio);
 }
 
+enum { MOST_AT_A_TIME = 8, DEFAULT_SLICES = 8 };
+
+size_t options_slices(const train_options *run)
+{
+  if (run->slices > 0) return (size_t)run->slices;
+  const size_t micro = run->device_batch_size > 0 ? (size_t)run->device_batch_size : 1;
+  const size_t count = (size_t)run->batch_size / micro;
+  size_t slices = DEFAULT_SLICES;
+  while (slices > 1 && (count < slices || count % slices != 0)) slices /= 2;
+  return slices;
+}
+
 size_t options_micro_batch(const train_options *run)
 {
   if (run->device_batch_size > 0) return (size_t)run->device_batch_size;
   const size_t share = (size_t)run->batch_size / options_slices(run);
-  size_t micro = share < 8 ? share : 8;
+  size_t micro = share < MOST_AT_A_TIME ? share : MOST_AT_A_TIME;
   while (micro > 1 && share % micro != 0) micro--;
   return micro > 0 ? micro : 1;
-}
-
-size_t options_slices(const train_options *run)
-{
-  return run->slices > 0 ? (size_t)run->slices : 1;
 }
 
 int options_threads(const train_options *run)

@@ -1,6 +1,6 @@
 /* options.h - what a training run is told: options from a configuration file and from flags.
  *
- * One table (run.def) gives defaults, checks, help and the saved config.yaml. Keys are those of
+ * One table (options.def) gives defaults, checks, help and the saved config.yaml. Keys are those of
  * the paper's configuration files; '-' and '_' are the same. Besides the table:
  *
  *     opt.NAME, scalar.NAME   options of the two optimizers, by the library's names
@@ -47,7 +47,7 @@ void run_notify(const run_notices *notices, const char *format, ...)
 
 extern const mo_settings train_settings;
 
-/* What a change means for a run that is continued; see run.def. */
+/* What a change means for a run that is continued; see options.def. */
 typedef enum option_effect { OPTION_FIXED, OPTION_RESULT, OPTION_FREE } option_effect;
 option_effect option_row_effect(size_t row); /* of train_settings.rows[row] */
 
@@ -61,7 +61,7 @@ mousse_status options_defaults(train_options *run, mo_error *error);
 mousse_status options_set(train_options *run, const char *key, const char *text,
                           const run_notices *notices, mo_error *error);
 
-/* run_yaml.c: reads a file over what is set already; writes all that is set, atomically. */
+/* options_yaml.c: reads a file over what is set already; writes all that is set, atomically. */
 mousse_status options_read(train_options *run, const char *path, const run_notices *notices,
                            mo_error *error);
 /* The same from text in memory; path is what messages call it. */
@@ -72,15 +72,11 @@ mousse_status options_write(const train_options *run, const char *path, mo_error
 /* Names, ratios and batches must fit together. */
 mousse_status options_check(const train_options *run, mo_error *error);
 
-/* The model: base (NULL: the preset) with what is set over it. data_vocabulary: 0 when not
- * known. */
-mousse_status options_model(const train_options *run, const gpt_config *base,
-                            size_t data_vocabulary, gpt_config *config, mo_error *error);
-
 train_schedule options_schedule(const train_options *run);
-size_t
-options_micro_batch(const train_options *run);   /* device_batch_size, chosen where it is 0 */
-size_t options_slices(const train_options *run); /* 1 where it is not set */
+/* Where they are 0, chosen from the batch alone, so that the result does not depend on the ranks:
+ * the largest power of two up to 8 that divides it; up to 8 sequences of a slice at a time. */
+size_t options_slices(const train_options *run);
+size_t options_micro_batch(const train_options *run);
 int options_threads(const train_options *run);
 mousse_status options_directory(const train_options *run, char *path, size_t capacity,
                                 mo_error *error);

@@ -32,12 +32,26 @@ static mousse_status slices_before(const train_options *run, int64_t *slices, mo
   return MOUSSE_OK;
 }
 
-mousse_status ranks_settle_slices(train_options *run, const mousse_comm *comm, mo_error *error)
+/* By the batch, so that 1, 2, 4 and 8 ranks end in the same bits; other numbers of ranks get
+ * a slice each. */
+static int64_t slices_by_batch(const train_options *run, int ranks, const run_notices *notices)
+{
+  const size_t slices = options_slices(run);
+  if (gradient_divides(slices, (size_t)ranks)) return (int64_t)slices;
+  run_notify(notices,
+             "%d ranks cannot share the %zu slices of this batch: it is cut into %d, and the "
+             "last bits differ from those at 1 rank",
+             ranks, slices, ranks);
+  return ranks;
+}
+
+mousse_status ranks_choose_slices(train_options *run, const mousse_comm *comm,
+                                  const run_notices *notices, mo_error *error)
 {
   int64_t slices = run->slices;
   if (slices == 0) MO_TRY(MO_FIRST_RANK(comm, slices_before(run, &slices, error), error));
   MO_TRY(mo_ranks_spread(comm, &slices, sizeof slices, error));
-  run->slices = slices > 0 ? slices : comm->size;
+  run->slices = slices > 0 ? slices : slices_by_batch(run, comm->size, notices);
   if (gradient_divides((size_t)run->slices, (size_t)comm->size)) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                  "%d ranks cannot share %lld slices: the slices of a rank must be a power of "

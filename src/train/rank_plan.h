@@ -41,7 +41,7 @@ mousse_status rank_plan_measure(plan_machine *machine, const mousse_comm *comm,
 
 /* The run on `ranks` ranks. Takes memory for lists only. */
 mousse_status rank_plan_make(rank_plan *plan, const train_options *run,
-                             const train_estimate *estimate, int ranks,
-                             const plan_machine *machine, mo_error *error);
+                             const gpt_config *config, int ranks, const plan_machine *machine,
+                             mo_error *error);
 
 #endif

@@ -4,22 +4,7 @@
 #include "base/file.h"
 #include "comm/ranks.h"
 #include "train/model_files.h"
-
-#include <stdio.h>
-#include <string.h>
-
-mousse_status session_model(const train_options *run, const char *checkpoint,
-                            const run_notices *notices, gpt_config *config, mo_error *error)
-{
-  model_files files;
-  gpt_config base = {0};
-  size_t vocabulary = 0;
-  MO_TRY(run_data_vocabulary(run->data_dir, &vocabulary, error));
-  if (run->init[0] == '\0') return options_model(run, NULL, vocabulary, config, error);
-  MO_TRY(model_files_find(&files, checkpoint != NULL ? checkpoint : run->init, notices, error));
-  MO_TRY(model_files_config(&files, &base, error));
-  return options_model(run, &base, vocabulary, config, error);
-}
+#include "train/run_model.h"
 
 checkpoint_content session_content(const train_session *s)
 {
@@ -90,37 +75,41 @@ static mousse_status open_model(train_session *s, const gpt_config *config,
   return gradient_open(&s->gradient, error);
 }
 
-/* Where the run stands, as rank 0 finds it. */
-typedef struct standing {
-  uint64_t step, found; /* the checkpoint to continue from */
+/* Where a run begins or goes on, as rank 0 finds it. */
+typedef struct run_position {
+  uint64_t step, found; /* the checkpoint to continue from, if one was found */
   gpt_config config;
-} standing;
+} run_position;
 
-static mousse_status look(train_session *s, const run_notices *notices, char *checkpoint,
-                          size_t capacity, standing *at, mo_error *error)
+static mousse_status find_position(train_session *s, const run_notices *notices,
+                                   run_position *at, mo_error *error)
 {
+  char checkpoint[4096];
   bool found = false;
   MO_TRY(open_directory(s, notices, &at->step, &found, error));
   at->found = found;
-  MO_TRY(
-      checkpoint_path(checkpoint, capacity, s->checkpoints, at->step, CHECKPOINT_FINAL, error));
-  return session_model(s->run, found ? checkpoint : NULL, notices, &at->config, error);
+  MO_TRY(checkpoint_path(checkpoint, sizeof checkpoint, s->checkpoints, at->step,
+                         CHECKPOINT_FINAL, error));
+  return run_model_find(s->run, found ? checkpoint : NULL, notices, &at->config, error);
 }
 
-/* The data of all ranks must be the same; what the checkpoint asks for is rank 0's business. */
-static mousse_status admit(train_session *s, const standing *at, const run_notices *notices,
-                           mo_error *error)
+static mousse_status compare_data(const train_session *s, mo_error *error)
+{
+  MO_TRY(mo_ranks_same(s->comm, run_data_fingerprint(&s->data.train_set),
+                       "all ranks must have the same training data: their checksum is", error));
+  return mo_ranks_same(s->comm, run_data_fingerprint(&s->data.val_set),
+                       "all ranks must have the same validation data: their checksum is",
+                       error);
+}
+
+/* What the checkpoint asks for is rank 0's business. */
+static mousse_status read_state(train_session *s, const run_position *at,
+                                const run_notices *notices, mo_error *error)
 {
   const uint64_t data = run_data_fingerprint(&s->data.train_set);
-  MO_TRY(mo_ranks_same(s->comm, data,
-                       "all ranks must have the same training data: their checksum is", error));
-  MO_TRY(mo_ranks_same(s->comm, run_data_fingerprint(&s->data.val_set),
-                       "all ranks must have the same validation data: their checksum is",
-                       error));
-  if (!at->found) return MOUSSE_OK;
   MO_TRY(MO_FIRST_RANK(s->comm,
-                       checkpoint_admit(s->checkpoints, at->step, s->run, &at->config, data,
-                                        &s->state, notices, error),
+                       checkpoint_compare(s->checkpoints, at->step, s->run, &at->config, data,
+                                          &s->state, notices, error),
                        error));
   return mo_ranks_spread(s->comm, &s->state, sizeof s->state, error);
 }
@@ -128,14 +117,13 @@ static mousse_status admit(train_session *s, const standing *at, const run_notic
 static mousse_status open_all(train_session *s, const run_notices *notices, mo_error *error)
 {
   const mousse_comm *comm = s->comm;
-  char checkpoint[4096];
-  standing at = {0};
+  run_position at = {0};
   MO_TRY(options_check(s->run, error));
-  MO_TRY(
-      MO_FIRST_RANK(comm, look(s, notices, checkpoint, sizeof checkpoint, &at, error), error));
+  MO_TRY(MO_FIRST_RANK(comm, find_position(s, notices, &at, error), error));
   MO_TRY(mo_ranks_spread(comm, &at, sizeof at, error));
   MO_TRY(mo_ranks_agree(comm, run_data_open(&s->data, s->run, &at.config, error), error));
-  MO_TRY(admit(s, &at, notices, error));
+  MO_TRY(compare_data(s, error));
+  if (at.found) MO_TRY(read_state(s, &at, notices, error));
   MO_TRY(mo_ranks_agree(comm, open_model(s, &at.config, notices, error), error));
   gpt_params *params = s->params;
   if (at.found)

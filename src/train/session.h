@@ -33,8 +33,4 @@ void session_close(train_session *session); /* accepts a zeroed or closed one */
 /* What a checkpoint of the session holds. */
 checkpoint_content session_content(const train_session *session);
 
-/* The model of a run, from what it names; checkpoint NULL or where it continues. */
-mousse_status session_model(const train_options *run, const char *checkpoint,
-                            const run_notices *notices, gpt_config *config, mo_error *error);
-
 #endif

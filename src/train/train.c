@@ -1,33 +1,16 @@
 /* train.c - the line from batch to weights, one call per arrow. */
-#include "train/train.h"
+#include "train/trainer.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "comm/ranks.h"
 #include "linalg/blas.h"
 #include "support/signals.h"
-#include "train/evaluate.h"
 #include "train/rank_checks.h"
-#include "train/session.h"
-#include "train/text_sample.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-
-typedef struct trainer {
-  train_session session;
-  train_metrics metrics;
-  const train_options *run;
-  const mousse_comm *comm;
-  const train_display *display;
-  train_schedule schedule;
-  run_notices notices; /* to the display and into log.txt */
-  char early[2048];    /* notices, in lines, from before log.txt was open */
-  uint64_t saved;      /* the step of the newest checkpoint; 0: none */
-  int stop;            /* the signal that ends the run; 0: none */
-  bool save_wanted;    /* a signal asked for a checkpoint */
-} trainer;
 
 static void tell(void *user, const char *text)
 {
@@ -40,16 +23,11 @@ static void tell(void *user, const char *text)
     snprintf(t->early + used, sizeof t->early - used, "\n%s", text);
 }
 
-static bool due(uint64_t step, int64_t every)
-{
-  return every > 0 && step % (uint64_t)every == 0;
-}
-
 /* The optimizer's step, watched when telemetry is due. */
 static mousse_status take_step(trainer *t, uint64_t step)
 {
   mousse_optimizer *optimizer = t->session.groups.optimizer;
-  const bool watched = due(step, t->run->telemetry_every);
+  const bool watched = trainer_due(step, t->run->telemetry_every);
   if (!watched) return mousse_step(optimizer);
   metrics_telemetry_begin(&t->metrics, step);
   mousse_observe(optimizer, metrics_observe, &t->metrics);
@@ -77,14 +55,27 @@ static mousse_status count_skips(trainer *t, bool skipped, mo_error *error)
                  (unsigned long long)t->saved);
 }
 
-static mousse_status update(trainer *t, const gradient_result *gradient, bool *skipped,
+/* This rank's part of the batch: forward and backward, one micro-batch after the other. */
+static mousse_status own_gradient(trainer *t, uint64_t step, mo_error *error)
+{
+  train_gradient *gradient = &t->session.gradient;
+  for (size_t micro = gradient->first; micro < gradient->end; micro++) {
+    gpt_batch batch;
+    MO_TRY(gradient_batch(gradient, step, micro, &batch, error));
+    MO_TRY(gradient_add(gradient, micro, &batch, error));
+  }
+  return MOUSSE_OK;
+}
+
+/* The weights move, unless the gradient is not finite. */
+static mousse_status update(trainer *t, const gradient_result *result, bool *skipped,
                             mo_error *error)
 {
   trainer_state *state = &t->session.state;
   train_groups *groups = &t->session.groups;
   mousse_status status = MOUSSE_NOT_FINITE;
   MO_TRY(groups_schedule(groups, schedule_factor(&t->schedule, state->step), error));
-  if (gradient->finite) status = take_step(t, state->step + 1);
+  if (result->finite) status = take_step(t, state->step + 1);
   *skipped = status == MOUSSE_NOT_FINITE;
   if (status != MOUSSE_OK && !*skipped) return groups_fail(groups, status, error);
   state->step++;
@@ -92,108 +83,36 @@ static mousse_status update(trainer *t, const gradient_result *gradient, bool *s
   return count_skips(t, *skipped, error);
 }
 
-static mousse_status one_step(trainer *t, mo_error *error)
+static void report_step(trainer *t, uint64_t step, const gradient_result *result, bool skipped,
+                        double seconds)
 {
-  const double started = mo_seconds();
-  const uint64_t step = t->session.state.step;
-  gradient_result gradient = {0};
-  bool skipped = false;
-  MO_TRY(gradient_collect(&t->session.gradient, step, &gradient, error));
-  const mousse_status status = update(t, &gradient, &skipped, error);
   const step_report report = {
       .step = t->session.state.step,
       .tokens = t->session.state.tokens,
-      .loss = gradient.loss,
+      .loss = result->loss,
       .lr = schedule_factor(&t->schedule, step) * t->session.groups.lr[GPT_MATRIX],
-      .grad_norm = gradient.norm,
-      .seconds = mo_seconds() - started,
+      .grad_norm = result->norm,
+      .seconds = seconds,
       .skipped = skipped,
   };
   metrics_step(&t->metrics, &report);
   if (t->display->step != NULL) t->display->step(t->display->user, &report);
+}
+
+/* batch -> forward and backward -> sum over ranks -> norm and clip -> step */
+static mousse_status one_step(trainer *t, mo_error *error)
+{
+  const double started = mo_seconds();
+  const uint64_t step = t->session.state.step;
+  train_gradient *gradient = &t->session.gradient;
+  bool skipped = false;
+  const mousse_status own = own_gradient(t, step, error);
+  MO_TRY(gradient_sum(gradient, own, error));
+  const gradient_result result = gradient_measure(gradient);
+  gradient_clip(gradient, &result);
+  const mousse_status status = update(t, &result, &skipped, error);
+  report_step(t, step, &result, skipped, mo_seconds() - started);
   return status;
-}
-
-static mousse_status validate(trainer *t, mo_error *error)
-{
-  const trainer_state *state = &t->session.state;
-  const mo_loader *loader = &t->session.data.val;
-  evaluation result = {0};
-  const uint64_t windows = ((uint64_t)t->run->val_tokens + loader->length - 1) / loader->length;
-  MO_TRY(evaluate(loader, t->session.pass, t->comm, options_micro_batch(t->run), windows, NULL,
-                  NULL, &result, error));
-  metrics_validation(&t->metrics, state->step, state->tokens, result.loss);
-  if (t->display->validated != NULL)
-    t->display->validated(t->display->user, state->step, result.loss);
-  return MOUSSE_OK;
-}
-
-static mousse_status validate_when_due(trainer *t, mo_error *error)
-{
-  const uint64_t step = t->session.state.step;
-  const bool last = step == (uint64_t)t->run->num_iterations;
-  if (t->session.data.val.windows == 0) return MOUSSE_OK;
-  return last || due(step, t->run->val_loss_every) ? validate(t, error) : MOUSSE_OK;
-}
-
-static void collect_text(void *user, const char *bytes, size_t count)
-{
-  mo_buffer_add(user, bytes, count);
-}
-
-/* A sample is for people: what goes wrong with it is said and does not matter. */
-static void sample_when_due(trainer *t)
-{
-  const trainer_state *state = &t->session.state;
-  mo_error reason = {{0}};
-  mo_buffer text = {0};
-  if (!due(state->step, t->run->sample_every) || !t->session.data.has_tokenizer) return;
-  if (t->comm->rank > 0) return;
-  const text_request request = {
-      .prompt = t->run->sample_prompt,
-      .tokens = (size_t)t->run->sample_tokens,
-      .sampling = {.temperature = 0.8, .top_p = 1, .seed = state->step, .stop_token = -1},
-      .threads = options_threads(t->run),
-      .put = collect_text,
-      .user = &text};
-  if (text_sample(t->session.params, &t->session.data.tokenizer, &request, &reason) !=
-      MOUSSE_OK)
-    run_notify(&t->notices, "no sample: %s", reason.text);
-  else if (t->display->sampled != NULL)
-    t->display->sampled(t->display->user, state->step, text.data, text.size);
-  mo_buffer_close(&text);
-}
-
-static mousse_status save(trainer *t, mo_error *error)
-{
-  const uint64_t step = t->session.state.step;
-  const checkpoint_content content = session_content(&t->session);
-  if (step == t->saved) return MOUSSE_OK;
-  MO_TRY(ranks_compare_weights(t->session.params, t->comm, error));
-  metrics_sync(&t->metrics);
-  MO_TRY(checkpoint_save(t->session.checkpoints, &content, error));
-  t->saved = step;
-  if (t->comm->rank > 0) return MOUSSE_OK;
-  checkpoint_prune(t->session.checkpoints, step, (uint64_t)t->run->keep_last,
-                   (uint64_t)t->run->keep_every, &t->notices);
-  return MOUSSE_OK;
-}
-
-/* A save that fails on the way is tried again at the next occasion; the last one must work. */
-static mousse_status save_when_due(trainer *t, mo_error *error)
-{
-  const uint64_t step = t->session.state.step;
-  mo_error reason = {{0}};
-  if (step == (uint64_t)t->run->num_iterations || t->stop != 0) return save(t, error);
-  if (!t->save_wanted && !due(step, t->run->checkpoint_freq)) return MOUSSE_OK;
-  const mousse_status status = save(t, &reason);
-  if (status == MOUSSE_COMM) return mo_fail(error, status, "%s", reason.text);
-  if (status != MOUSSE_OK)
-    run_notify(&t->notices, "no checkpoint at step %llu, training goes on: %s",
-               (unsigned long long)step, reason.text);
-  else if (t->save_wanted)
-    run_notify(&t->notices, "saved at step %llu", (unsigned long long)step);
-  return MOUSSE_OK;
 }
 
 /* A signal may have reached one rank only, or not yet all: what one was asked, all do. */
@@ -209,13 +128,13 @@ static mousse_status take_requests(trainer *t, mo_error *error)
 
 static mousse_status loop(trainer *t, mo_error *error)
 {
-  if (t->session.state.step == 0) MO_TRY(validate_when_due(t, error));
+  if (t->session.state.step == 0) MO_TRY(milestone_validate(t, error));
   while (t->session.state.step < (uint64_t)t->run->num_iterations && t->stop == 0) {
     MO_TRY(one_step(t, error));
-    MO_TRY(validate_when_due(t, error));
-    sample_when_due(t);
+    MO_TRY(milestone_validate(t, error));
+    milestone_sample(t);
     MO_TRY(take_requests(t, error));
-    MO_TRY(save_when_due(t, error));
+    MO_TRY(milestone_save(t, error));
   }
   return MOUSSE_OK;
 }
@@ -225,6 +144,15 @@ static mousse_status write_config(const trainer *t, mo_error *error)
   char path[4096];
   MO_TRY(mo_path_join(path, sizeof path, t->session.directory, "config.yaml", error));
   return options_write(t->run, path, error);
+}
+
+/* Every notice from before is a line with its time. */
+static void note_early(trainer *t)
+{
+  char *rest = t->early;
+  for (char *line = strtok_r(t->early, "\n", &rest); line != NULL;
+       line = strtok_r(NULL, "\n", &rest))
+    metrics_note(&t->metrics, line);
 }
 
 static mousse_status announce(trainer *t, mo_error *error)
@@ -250,7 +178,7 @@ static mousse_status announce(trainer *t, mo_error *error)
            mousse_version(), mo_blas_description(), start.threads, t->run->optimizer,
            (unsigned long long)start.parameters, (unsigned long long)start.step);
   metrics_note(&t->metrics, head);
-  if (t->early[0] != '\0') metrics_note(&t->metrics, t->early + 1);
+  note_early(t);
   if (t->display->started != NULL) t->display->started(t->display->user, &start);
   if (!s->data.has_tokenizer)
     run_notify(&t->notices, "%s has no tokenizer: no samples, and 'generate' will need one",
@@ -296,14 +224,12 @@ mousse_status train_execute(const train_options *run, const mousse_comm *comm,
                             const train_display *display, train_outcome *outcome,
                             mo_error *error)
 {
-  train_options settled = *run;
+  train_options chosen = *run;
+  trainer t = {.run = &chosen, .comm = comm, .display = display};
+  t.notices = (run_notices){tell, &t};
   *outcome = (train_outcome){.signal = 0};
   MO_TRY(ranks_compare_options(run, comm, error));
-  MO_TRY(ranks_settle_slices(&settled, comm, error));
-  trainer t = {.run = &settled,
-               .comm = comm,
-               .display = display,
-               .schedule = options_schedule(&settled)};
-  t.notices = (run_notices){tell, &t};
+  MO_TRY(ranks_choose_slices(&chosen, comm, &t.notices, error));
+  t.schedule = options_schedule(&chosen);
   return open_and_execute(&t, outcome, error);
 }

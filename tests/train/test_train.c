@@ -1,8 +1,10 @@
 /* test_train.c - schedules, options, groups, gradients, metrics and event files. */
 #include "comm/comm.h"
 #include "tiny_run.h"
+#include "train/estimate.h"
 #include "train/evaluate.h"
 #include "train/metrics.h"
+#include "train/run_model.h"
 #include "train/session.h"
 #include "train/tensorboard.h"
 
@@ -87,11 +89,21 @@ static void micro_batches_divide(void **state)
   assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
   const struct {
     int64_t batch, expected;
-  } cases[] = {{1, 1}, {7, 7}, {8, 8}, {12, 6}, {32, 8}, {13, 1}, {10, 5}};
+    size_t slices;
+  } cases[] = {{1, 1, 1},  {7, 7, 1},  {8, 1, 8},   {12, 3, 4}, {32, 4, 8}, {13, 1, 1},
+               {10, 5, 2}, {64, 8, 8}, {128, 8, 8}, {48, 6, 8}, {6, 3, 2}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     run.batch_size = cases[i].batch;
+    assert_int_equal(options_slices(&run), cases[i].slices);
     assert_int_equal(options_micro_batch(&run), cases[i].expected);
+    assert_int_equal(options_check(&run, NULL), MOUSSE_OK);
   }
+  run.batch_size = 8;
+  run.device_batch_size = 4;
+  assert_int_equal(options_slices(&run), 2);
+  run.slices = 1; /* as runs of the first edition have it */
+  run.device_batch_size = 0;
+  assert_int_equal(options_micro_batch(&run), 8);
 }
 
 static void model_of_a_run(void **state)
@@ -104,21 +116,21 @@ static void model_of_a_run(void **state)
   (void)state;
   assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
   tiny_set(&run, "preset", "nano");
-  assert_int_equal(options_model(&run, NULL, 0, &config, &error), MOUSSE_OK);
+  assert_int_equal(run_model_from(&run, NULL, 0, &config, &error), MOUSSE_OK);
   assert_int_equal(config.vocab_size, 256);
-  assert_int_equal(options_model(&run, NULL, 999, &config, &error), MOUSSE_OK);
+  assert_int_equal(run_model_from(&run, NULL, 999, &config, &error), MOUSSE_OK);
   assert_int_equal(config.vocab_size, 999); /* that of the data's tokenizer */
   tiny_set(&run, "vocab_size", "1024");
   tiny_set(&run, "n_layer", "7");
-  assert_int_equal(options_model(&run, NULL, 999, &config, &error), MOUSSE_OK);
+  assert_int_equal(run_model_from(&run, NULL, 999, &config, &error), MOUSSE_OK);
   assert_int_equal(config.vocab_size, 1024);
   assert_int_equal(config.n_layer, 7);
-  assert_int_equal(options_model(&run, NULL, 2000, &config, &error), MOUSSE_INVALID_ARGUMENT);
+  assert_int_equal(run_model_from(&run, NULL, 2000, &config, &error), MOUSSE_INVALID_ARGUMENT);
   tiny_set(&run, "vocab_size", "0");
-  assert_int_equal(options_model(&run, &base, 90, &config, &error), MOUSSE_OK);
+  assert_int_equal(run_model_from(&run, &base, 90, &config, &error), MOUSSE_OK);
   assert_int_equal(config.vocab_size, 100);
   assert_int_equal(config.n_embd, 64);
-  assert_int_equal(options_model(&run, &base, 101, &config, &error), MOUSSE_INVALID_ARGUMENT);
+  assert_int_equal(run_model_from(&run, &base, 101, &config, &error), MOUSSE_INVALID_ARGUMENT);
 }
 
 static void yaml_reads_what_it_writes(void **state)
@@ -255,30 +267,43 @@ static void paper_names(void **state)
   gpt_params_destroy(params);
 }
 
+static gradient_result collect_gradient(train_session *s, uint64_t step)
+{
+  mo_error error = {{0}};
+  for (size_t micro = s->gradient.first; micro < s->gradient.end; micro++) {
+    gpt_batch batch;
+    assert_int_equal(gradient_batch(&s->gradient, step, micro, &batch, &error), MOUSSE_OK);
+    assert_int_equal(gradient_add(&s->gradient, micro, &batch, &error), MOUSSE_OK);
+  }
+  assert_int_equal(gradient_sum(&s->gradient, MOUSSE_OK, &error), MOUSSE_OK);
+  const gradient_result result = gradient_measure(&s->gradient);
+  gradient_clip(&s->gradient, &result);
+  return result;
+}
+
 /* Micro-batches give the gradient of the whole batch; clipping bounds its norm. */
 static void gradients(void **state)
 {
   train_options run = tiny_run(state);
   train_session whole, parts;
-  gradient_result a, b, c;
   mo_error error = {{0}};
   tiny_set(&run, "batch_size", "4");
   tiny_set(&run, "device_batch_size", "4");
   if (session_open(&whole, &run, &mo_comm_self, NULL, &error) != MOUSSE_OK)
     fail_msg("%s", error.text);
-  assert_int_equal(gradient_collect(&whole.gradient, 1, &a, &error), MOUSSE_OK);
+  const gradient_result a = collect_gradient(&whole, 1);
   train_options split = run;
   tiny_set(&split, "device_batch_size", "1");
   tiny_set(&split, "out", scratch_path(state, "split"));
   assert_int_equal(session_open(&parts, &split, &mo_comm_self, NULL, &error), MOUSSE_OK);
-  assert_int_equal(gradient_collect(&parts.gradient, 1, &b, &error), MOUSSE_OK);
+  const gradient_result b = collect_gradient(&parts, 1);
   assert_true(a.finite && b.finite && a.norm > 0);
   near(a.loss, b.loss, 1e-6);
   near(a.norm, b.norm, 1e-5);
   for (size_t i = 0; i < whole.params->value_count; i++)
     near((double)whole.params->gradients[i], (double)parts.params->gradients[i], 1e-5);
   parts.gradient.clip = 0.5 * a.norm;
-  assert_int_equal(gradient_collect(&parts.gradient, 1, &c, &error), MOUSSE_OK);
+  const gradient_result c = collect_gradient(&parts, 1);
   near(c.norm, b.norm, 0); /* the norm before clipping */
   for (size_t i = 0; i < whole.params->value_count; i++)
     near(0.5 * (double)whole.params->gradients[i], (double)parts.params->gradients[i], 1e-5);
@@ -286,10 +311,39 @@ static void gradients(void **state)
   session_close(&parts);
 }
 
+/* What a run is expected to take is what it takes. */
+static void estimates_hold(void **state)
+{
+  static const char *const optimizers[] = {"mousse", "muon", "soap", "adamw"};
+  train_options run = tiny_run(state);
+  tiny_set(&run, "n_layer", "3");
+  for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++) {
+    train_session s;
+    train_estimate e;
+    mo_error error = {{0}};
+    tiny_set(&run, "optimizer", optimizers[i]);
+    tiny_set(&run, "out", scratch_path(state, optimizers[i]));
+    assert_int_equal(session_open(&s, &run, &mo_comm_self, NULL, &error), MOUSSE_OK);
+    assert_int_equal(estimate_open(&e, &run, &s.params->config, 1, NULL, &error), MOUSSE_OK);
+    assert_int_equal(e.optimizer_bytes, mousse_bytes_held(s.groups.optimizer));
+    assert_int_equal(e.gradient_bytes, s.params->value_count * sizeof(float)); /* 2 slices */
+    assert_int_equal(e.tensor_count, s.params->tensor_count);
+    for (size_t t = 0; t < e.tensor_count; t++) {
+      const char *name = s.params->tensors[t].name;
+      assert_string_equal(e.tensors[t].name, name);
+      assert_int_equal(e.tensors[t].state_bytes,
+                       mousse_param_state_bytes(s.groups.optimizer, name));
+    }
+    estimate_close(&e);
+    session_close(&s);
+  }
+}
+
 static void evaluation_is_the_mean_over_windows(void **state)
 {
-  const train_options run = tiny_run(state);
+  train_options run = tiny_run(state);
   train_session s;
+  tiny_set(&run, "device_batch_size", "2");
   evaluation one, two, all;
   mo_error error = {{0}};
   assert_int_equal(session_open(&s, &run, &mo_comm_self, NULL, &error), MOUSSE_OK);
@@ -384,6 +438,7 @@ int main(void)
       cmocka_unit_test(groups_by_role),
       cmocka_unit_test(paper_names),
       scratch_test(gradients),
+      scratch_test(estimates_hold),
       scratch_test(evaluation_is_the_mean_over_windows),
       scratch_test(metrics_are_cut_back),
       scratch_test(logs_never_fail),

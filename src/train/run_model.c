@@ -1,0 +1,73 @@
+/* run_model.c - preset, weights, data and options into one configuration. */
+#include "train/run_model.h"
+
+#include "base/file.h"
+#include "train/model_files.h"
+#include "train/run_data.h"
+
+#include <unistd.h>
+
+static void override(size_t *member, int64_t value)
+{
+  if (value > 0) *member = (size_t)value;
+}
+
+mousse_status run_model_from(const train_options *run, const gpt_config *base,
+                             size_t data_vocabulary, gpt_config *config, mo_error *error)
+{
+  MO_TRY(gpt_preset(run->preset, config, error));
+  override(&config->vocab_size, (int64_t)data_vocabulary);
+  if (base != NULL) *config = *base;
+  override(&config->n_embd, run->model_dim);
+  override(&config->n_layer, run->n_layer);
+  override(&config->n_head, run->n_head);
+  override(&config->sequence_len, run->sequence_length);
+  override(&config->vocab_size, run->vocab_size);
+  if (config->vocab_size < data_vocabulary)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "vocab_size is %zu, but the data's tokenizer has %zu tokens",
+                   config->vocab_size, data_vocabulary);
+  return gpt_config_check(config, error);
+}
+
+mousse_status run_model_find(const train_options *run, const char *checkpoint,
+                             const run_notices *notices, gpt_config *config, mo_error *error)
+{
+  model_files files;
+  gpt_config base = {0};
+  size_t vocabulary = 0;
+  MO_TRY(run_data_vocabulary(run->data_dir, &vocabulary, error));
+  if (run->init[0] == '\0') return run_model_from(run, NULL, vocabulary, config, error);
+  MO_TRY(model_files_find(&files, checkpoint != NULL ? checkpoint : run->init, notices, error));
+  MO_TRY(model_files_config(&files, &base, error));
+  return run_model_from(run, &base, vocabulary, config, error);
+}
+
+mousse_status run_model_expect(const train_options *run, const run_notices *notices,
+                               gpt_config *config, mo_error *error)
+{
+  MO_TRY(options_check(run, error));
+  if (access(run->data_dir, F_OK) == 0)
+    return run_model_find(run, NULL, notices, config, error);
+  if (run->data_dir[0] != '\0')
+    run_notify(notices, "data_dir '%s' is not there (yet): vocabulary of the preset",
+               run->data_dir);
+  return run_model_from(run, NULL, 0, config, error);
+}
+
+mousse_status run_model_compare(const char *checkpoint, const gpt_config *wanted,
+                                mo_error *error)
+{
+  char path[4096];
+  gpt_config c = {0};
+  MO_TRY(mo_path_join(path, sizeof path, checkpoint, "config.json", error));
+  MO_TRY(gpt_load_config(&c, path, error));
+  if (gpt_config_equal(&c, wanted)) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "%s: the checkpoint has width %zu, %zu layers, %zu heads, context %zu, "
+                 "vocabulary %zu; the run asks for %zu, %zu, %zu, %zu, %zu; start a new one "
+                 "with another --out",
+                 path, c.n_embd, c.n_layer, c.n_head, c.sequence_len, c.vocab_size,
+                 wanted->n_embd, wanted->n_layer, wanted->n_head, wanted->sequence_len,
+                 wanted->vocab_size);
+}

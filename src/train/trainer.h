@@ -1,0 +1,34 @@
+/* trainer.h - a run under way: shared by the line of its steps (train.c) and by what happens
+ * between them (milestones.c). */
+#ifndef MOUSSE_TRAIN_TRAINER_H
+#define MOUSSE_TRAIN_TRAINER_H
+
+#include "train/session.h"
+#include "train/train.h"
+
+typedef struct trainer {
+  train_session session;
+  train_metrics metrics;
+  const train_options *run;
+  const mousse_comm *comm;
+  const train_display *display;
+  train_schedule schedule;
+  run_notices notices; /* to the display and into log.txt */
+  char early[2048];    /* notices, in lines, from before log.txt was open */
+  uint64_t saved;      /* the step of the newest checkpoint; 0: none */
+  int stop;            /* the signal that ends the run; 0: none */
+  bool save_wanted;    /* a signal asked for a checkpoint */
+} trainer;
+
+static inline bool trainer_due(uint64_t step, int64_t every)
+{
+  return every > 0 && step % (uint64_t)every == 0;
+}
+
+/* milestones.c: each does its work when the step asks for it. All but the sample are
+ * [collective]. */
+mousse_status milestone_validate(trainer *t, mo_error *error);
+void milestone_sample(trainer *t);
+mousse_status milestone_save(trainer *t, mo_error *error);
+
+#endif
