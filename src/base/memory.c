@@ -1,7 +1,6 @@
 /* memory.c - allocation behind one seam, and the arena that is measured before it is made. */
 #include "base/memory.h"
 
-#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +85,10 @@ void *mo_arena_take(mo_arena *arena, size_t count, size_t element_bytes)
   const size_t offset = arena->used;
   arena->used = end;
   if (arena->block == NULL) return NULL;
-  assert(end <= arena->bytes); /* the second lay-out must be the first one again */
+  if (end > arena->bytes) { /* the second lay-out must be the first one again */
+    arena->overflow = true;
+    return NULL;
+  }
   return arena->start + offset;
 }
 

@@ -44,7 +44,9 @@ typedef struct mo_arena {
   unsigned char *block; /* owned; NULL while measuring */
   unsigned char *start; /* the first aligned byte of block */
   size_t bytes, used;
-  bool overflow; /* a size did not fit into size_t: commit refuses */
+  /* A size did not fit into size_t: commit refuses. Or the second lay-out asked for more than
+   * the first, and got NULL: a mistake of ours. */
+  bool overflow;
 } mo_arena;
 
 mo_arena mo_arena_start(const mo_allocator *allocator);

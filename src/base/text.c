@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,19 @@ bool mo_parse_double(const char *text, double *value)
   if (end == text || *end != '\0') return false;
   *value = parsed;
   return true;
+}
+
+void mo_number_text(double value, char *text, size_t capacity)
+{
+  locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  const locale_t before = c_locale != (locale_t)0 ? uselocale(c_locale) : (locale_t)0;
+  for (int digits = 6; digits <= 17; digits++) {
+    snprintf(text, capacity, "%.*g", digits, value);
+    if (strtod(text, NULL) == value) break;
+  }
+  if (c_locale == (locale_t)0) return;
+  uselocale(before);
+  freelocale(c_locale);
 }
 
 static int64_t suffix_factor(const char *suffix)
@@ -39,6 +53,13 @@ bool mo_parse_integer(const char *text, int64_t *value)
   if (errno != 0 || end == text) return false;
   const int64_t factor = suffix_factor(end);
   return factor != 0 && !__builtin_mul_overflow((int64_t)parsed, factor, value);
+}
+
+void mo_append_name(char *list, size_t capacity, const char *name)
+{
+  const size_t used = strlen(list);
+  if (used + strlen(name) + 3 > capacity) return;
+  snprintf(list + used, capacity - used, "%s%s", used > 0 ? ", " : "", name);
 }
 
 static char folded(char c)

@@ -2,8 +2,6 @@
  * rank, summed over ranks that each fill in their own, tells everybody everything. */
 #include "comm/ranks.h"
 
-#include "base/memory.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -12,25 +10,35 @@ static mousse_status unreachable(mo_error *error)
   return mo_fail(error, MOUSSE_COMM, "could not reach the other ranks");
 }
 
-/* all[r] = mine on rank r. */
-static mousse_status gather(const mousse_comm *comm, float mine, float *all, mo_error *error)
+/* Ranks that tell each other a number at once; the numbers of more are passed round in turns,
+ * so that nothing is allocated and nobody can fall out. */
+enum { WINDOW = 256 };
+
+/* numbers[i] = mine of rank first + i. */
+static mousse_status gather(const mousse_comm *comm, float mine, int first,
+                            float numbers[WINDOW], mo_error *error)
 {
-  all[comm->rank] = mine;
-  return mo_ranks_sum(comm, all, (size_t)comm->size, error);
+  const int count = comm->size - first < WINDOW ? comm->size - first : WINDOW;
+  memset(numbers, 0, WINDOW * sizeof *numbers);
+  if (comm->rank >= first && comm->rank < first + count) numbers[comm->rank - first] = mine;
+  return mo_ranks_sum(comm, numbers, (size_t)count, error);
 }
 
-static mousse_status gather_all(const mousse_comm *comm, float mine, float **all,
-                                mo_error *error)
+mousse_status mo_ranks_first(const mousse_comm *comm, float mine, int *rank, float *theirs,
+                             mo_error *error)
 {
-  *all = mo_allocate(NULL, (size_t)comm->size * sizeof **all);
-  if (*all == NULL)
-    return mo_fail(error, MOUSSE_COMM, "no memory to communicate with the other ranks");
-  return gather(comm, mine, *all, error);
-}
-
-static void release(const mousse_comm *comm, float *all)
-{
-  mo_release(NULL, all, (size_t)comm->size * sizeof *all);
+  *rank = -1;
+  *theirs = 0;
+  for (int first = 0; first < comm->size; first += WINDOW) {
+    float numbers[WINDOW];
+    MO_TRY(gather(comm, mine, first, numbers, error));
+    for (int i = 0; i < WINDOW && *rank < 0; i++)
+      if (numbers[i] != 0.0f) {
+        *rank = first + i;
+        *theirs = numbers[i];
+      }
+  }
+  return MOUSSE_OK;
 }
 
 /* The sentence of one rank for all. */
@@ -48,15 +56,12 @@ static mousse_status share_sentence(const mousse_comm *comm, int from, mousse_st
 
 mousse_status mo_ranks_agree(const mousse_comm *comm, mousse_status status, mo_error *error)
 {
+  int failed = -1;
+  float code = 0;
   if (comm->size == 1) return status;
-  float *codes = NULL;
-  int failed = 0;
-  const mousse_status reached = gather_all(comm, (float)status, &codes, error);
-  while (reached == MOUSSE_OK && failed < comm->size && codes[failed] == 0.0f) failed++;
-  const int code = reached == MOUSSE_OK && failed < comm->size ? (int)codes[failed] : 0;
-  release(comm, codes);
-  if (reached != MOUSSE_OK) return reached;
-  return code == 0 ? MOUSSE_OK : share_sentence(comm, failed, (mousse_status)code, error);
+  MO_TRY(mo_ranks_first(comm, (float)status, &failed, &code, error));
+  if (failed < 0) return MOUSSE_OK;
+  return share_sentence(comm, failed, (mousse_status)(int)code, error);
 }
 
 mousse_status mo_ranks_same(const mousse_comm *comm, uint64_t mine, const char *what,
@@ -88,12 +93,12 @@ mousse_status mo_ranks_sum(const mousse_comm *comm, float *data, size_t count, m
 mousse_status mo_ranks_largest(const mousse_comm *comm, double mine, double *largest,
                                mo_error *error)
 {
-  float *all = NULL;
   *largest = mine;
-  if (comm->size == 1) return MOUSSE_OK;
-  const mousse_status status = gather_all(comm, (float)mine, &all, error);
-  for (int rank = 0; status == MOUSSE_OK && rank < comm->size; rank++)
-    if ((double)all[rank] > *largest) *largest = (double)all[rank];
-  release(comm, all);
-  return status;
+  for (int first = 0; comm->size > 1 && first < comm->size; first += WINDOW) {
+    float numbers[WINDOW];
+    MO_TRY(gather(comm, (float)mine, first, numbers, error));
+    for (int i = 0; i < WINDOW; i++)
+      if ((double)numbers[i] > *largest) *largest = (double)numbers[i];
+  }
+  return MOUSSE_OK;
 }

@@ -13,6 +13,10 @@
  * that failed, with its sentence, on every rank. */
 mousse_status mo_ranks_agree(const mousse_comm *comm, mousse_status status, mo_error *error);
 
+/* The lowest rank whose number is not 0, and that number; -1: none. */
+mousse_status mo_ranks_first(const mousse_comm *comm, float mine, int *rank, float *theirs,
+                             mo_error *error);
+
 /* For what rank 0 alone does: its outcome is everybody's. */
 #define MO_FIRST_RANK(comm, call, error)                                                       \
   mo_ranks_agree(comm, (comm)->rank == 0 ? (call) : MOUSSE_OK, error)

@@ -27,47 +27,121 @@ static int largest_of_ranks(mousse_optimizer *opt, int mine, int *largest)
   return 0;
 }
 
+static int exponent_of(float largest)
+{
+  int exponent = -1000;
+  if (largest > 0.0f) frexpf(largest, &exponent);
+  return exponent;
+}
+
+/* The gradient counts as what is held: it is the largest on any rank that decides. */
 static mousse_status change_unit(mousse_optimizer *opt, mo_param *param)
 {
-  mo_state_array arrays[MO_MAX_STATE_ARRAYS];
-  const size_t count = param->own != NULL ? param->array_count : 0;
+  mo_state_array arrays[MO_MAX_ARRAYS];
+  const size_t count = param->own != NULL ? param->algorithm_arrays : 0;
   int held = 0;
   for (size_t i = 0; i < count; i++) {
     arrays[i] = param->arrays[i];
     arrays[i].count = mo_share_floats(param, param->own, i);
   }
-  const int mine = mo_grad_scale_held(param->scale_exponent, arrays, count, param->state);
+  int mine = mo_grad_scale_held(param->scale_exponent, arrays, count, param->state);
+  if (exponent_of(param->largest) > mine) mine = exponent_of(param->largest);
   if (largest_of_ranks(opt, mine, &held) != 0) return mo_come_apart(opt, "agree on units");
   param->scale_exponent = mo_grad_scale_change(param->scale_exponent, param->largest, held,
                                                arrays, count, param->state);
   return MOUSSE_OK;
 }
 
-mousse_status mo_exchange_grad_scales(mousse_optimizer *opt)
+size_t mo_verdict_count(const mousse_optimizer *opt)
 {
-  for (size_t i = 0; i < opt->param_count; i++)
-    if (mo_grad_scale_outgrown(opt->params[i].scale_exponent, opt->params[i].largest))
-      MO_TRY(change_unit(opt, &opt->params[i]));
-  return MOUSSE_OK;
+  return 3 + 2 * opt->param_count;
 }
 
-mousse_status mo_exchange_values(mousse_optimizer *opt)
+static bool outgrown(const mo_param *param)
 {
-  const mousse_comm *comm = &opt->comm;
+  return !param->skipped && mo_grad_scale_outgrown(param->scale_exponent, param->largest);
+}
+
+static mousse_status check_skipped(mousse_optimizer *opt, const float *without)
+{
   for (size_t i = 0; i < opt->param_count; i++) {
-    const mo_param *param = &opt->params[i];
-    for (size_t s = 0; s < param->share_count; s++) {
-      const mo_share *share = &param->shares[s];
-      if (comm->broadcast(comm->context, param->value + share->first, share->count,
-                          share->owner) != 0)
-        return mo_come_apart(opt, "share values");
-    }
+    const int ranks = (int)without[2 * i];
+    if (ranks > 0 && ranks < opt->comm.size)
+      return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT,
+                     "the gradient of '%.200s' is NULL on %d of %d ranks; it must be on all or "
+                     "none. Nothing was changed",
+                     opt->params[i].name, ranks, opt->comm.size);
   }
   return MOUSSE_OK;
 }
 
-/* A quantity over `before` elements and over `more`: the root of the mean of its squares. */
-static void merge(mo_telemetry *all, const mo_telemetry *next, size_t before, size_t more)
+mousse_status mo_exchange_verdicts(mousse_optimizer *opt, mo_verdict *verdict)
+{
+  float *v = opt->verdicts;
+  if (opt->comm.size == 1) return MOUSSE_OK;
+  v[0] = verdict->bad_gradient ? 1.0f : 0.0f;
+  v[1] = verdict->observer ? 1.0f : 0.0f;
+  v[2] = verdict->bad_input ? 1.0f : 0.0f;
+  for (size_t i = 0; i < opt->param_count; i++) {
+    v[3 + 2 * i] = opt->params[i].skipped ? 1.0f : 0.0f;
+    v[4 + 2 * i] = outgrown(&opt->params[i]) ? 1.0f : 0.0f;
+  }
+  if (opt->comm.sum(opt->comm.context, v, mo_verdict_count(opt)) != 0)
+    return mo_come_apart(opt, "compare gradients");
+  *verdict = (mo_verdict){v[0] > 0.0f, v[1] > 0.0f, v[2] > 0.0f};
+  return check_skipped(opt, v + 3);
+}
+
+mousse_status mo_exchange_norm(mousse_optimizer *opt)
+{
+  float bits[sizeof(double) / sizeof(float)];
+  memcpy(bits, &opt->grad_norm, sizeof bits);
+  if (opt->comm.broadcast(opt->comm.context, bits, sizeof bits / sizeof *bits, 0) != 0)
+    return mo_come_apart(opt, "compare gradients");
+  memcpy(&opt->grad_norm, bits, sizeof bits);
+  return MOUSSE_OK;
+}
+
+mousse_status mo_exchange_grad_scales(mousse_optimizer *opt)
+{
+  const bool alone = opt->comm.size == 1;
+  for (size_t i = 0; i < opt->param_count; i++)
+    if (alone ? outgrown(&opt->params[i]) : opt->verdicts[4 + 2 * i] > 0.0f)
+      MO_TRY(change_unit(opt, &opt->params[i]));
+  return MOUSSE_OK;
+}
+
+/* Values that are not plain floats travel as floats, which 16 bits are read back from exactly. */
+static int send_share(mousse_optimizer *opt, const mo_param *param, const mo_share *share)
+{
+  const mousse_comm *comm = &opt->comm;
+  if (mo_value_plain(&param->storage, param->shape))
+    return comm->broadcast(comm->context, (float *)param->storage.value + share->first,
+                           share->count, share->owner);
+  for (size_t done = 0; done < share->count; done += MO_EXCHANGE_FLOATS) {
+    const size_t left = share->count - done, first = share->first + done;
+    const size_t count = left < MO_EXCHANGE_FLOATS ? left : MO_EXCHANGE_FLOATS;
+    if (comm->rank == share->owner)
+      mo_read_value(&param->storage, param->shape, first, count, opt->exchange);
+    if (comm->broadcast(comm->context, opt->exchange, count, share->owner) != 0) return -1;
+    if (comm->rank != share->owner)
+      mo_write_value(&param->storage, param->shape, first, count, opt->exchange);
+  }
+  return 0;
+}
+
+mousse_status mo_exchange_values(mousse_optimizer *opt)
+{
+  for (size_t i = 0; opt->comm.size > 1 && i < opt->param_count; i++) {
+    const mo_param *param = &opt->params[i];
+    for (size_t s = 0; s < param->share_count && !param->skipped; s++)
+      if (send_share(opt, param, &param->shares[s]) != 0)
+        return mo_come_apart(opt, "share values");
+  }
+  return MOUSSE_OK;
+}
+
+void mo_telemetry_merge(mo_telemetry *all, const mo_telemetry *next, size_t before, size_t more)
 {
   const double weight = (double)more / (double)(before + more);
   for (int64_t i = 0; i < all->count && i < next->count; i++) {
@@ -91,7 +165,7 @@ mousse_status mo_exchange_telemetry(mousse_optimizer *opt, mo_param *param)
     if (s == 0)
       *param->telemetry = told;
     else
-      merge(param->telemetry, &told, share->first, share->count);
+      mo_telemetry_merge(param->telemetry, &told, share->first, share->count);
   }
   return MOUSSE_OK;
 }

@@ -3,8 +3,8 @@
 
 const char *mousse_error(const mousse_optimizer *opt)
 {
-  if (opt == NULL) return "there is no optimizer (NULL)";
-  return opt->error.text;
+  const char *text = mo_error_of(opt)->text;
+  return opt == NULL && text[0] == '\0' ? "there is no optimizer (NULL)" : text;
 }
 
 const char *mousse_status_text(mousse_status status)
@@ -38,6 +38,21 @@ const mousse_option *mousse_algorithm_option(const char *name, size_t index)
                                                               : NULL;
 }
 
+static const mousse_option *row(mo_option_table table, size_t index)
+{
+  return index < table.count ? &table.rows[index].info : NULL;
+}
+
+const mousse_option *mousse_object_option(size_t index)
+{
+  return row(mo_object_table, index);
+}
+
+const mousse_option *mousse_param_option(size_t index)
+{
+  return row(mo_param_table, index);
+}
+
 const mousse_input *mousse_algorithm_input(const char *name, size_t index)
 {
   const mo_algorithm *algorithm = mo_algorithm_find(name);
@@ -64,6 +79,43 @@ const char *mousse_param_name(const mousse_optimizer *opt, size_t index)
   return opt != NULL && index < opt->param_count ? opt->params[index].name : NULL;
 }
 
+const char *mousse_group_algorithm(const mousse_optimizer *opt, int group)
+{
+  if (opt == NULL || group < 0 || (size_t)group >= opt->group_count) return NULL;
+  return opt->groups[group].algorithm->name;
+}
+
+int mousse_param_group(const mousse_optimizer *opt, const char *name)
+{
+  const mo_param *param = opt != NULL ? mo_param_find(opt, name) : NULL;
+  return param != NULL ? param->group : -1;
+}
+
+mousse_status mousse_param_shape(const mousse_optimizer *opt, const char *name, size_t *rows,
+                                 size_t *cols)
+{
+  if (opt == NULL) return MOUSSE_INVALID_ARGUMENT;
+  if (rows == NULL || cols == NULL)
+    return mo_fail(mo_error_of(opt), MOUSSE_INVALID_ARGUMENT,
+                   "mousse_param_shape: rows and cols must not be NULL");
+  const mo_param *param = mo_param_find(opt, name);
+  if (param == NULL) return mo_param_unknown(opt, name);
+  *rows = param->shape.rows;
+  *cols = param->shape.cols;
+  return MOUSSE_OK;
+}
+
+uint64_t mousse_param_steps(const mousse_optimizer *opt, const char *name)
+{
+  const mo_param *param = opt != NULL ? mo_param_find(opt, name) : NULL;
+  return param != NULL ? param->steps : 0;
+}
+
+double mousse_grad_norm(const mousse_optimizer *opt)
+{
+  return opt != NULL ? opt->grad_norm : 0;
+}
+
 size_t mousse_param_state_bytes(const mousse_optimizer *opt, const char *name)
 {
   const mo_param *param = opt != NULL ? mo_param_find(opt, name) : NULL;
@@ -84,7 +136,13 @@ double mousse_param_flops(const mousse_optimizer *opt, const char *name)
 mousse_status mousse_rank_load(const mousse_optimizer *opt, int rank, size_t *state_bytes,
                                double *flops)
 {
-  if (opt == NULL || state_bytes == NULL || flops == NULL) return MOUSSE_INVALID_ARGUMENT;
+  if (opt == NULL) return MOUSSE_INVALID_ARGUMENT;
+  if (state_bytes == NULL || flops == NULL)
+    return mo_fail(mo_error_of(opt), MOUSSE_INVALID_ARGUMENT,
+                   "mousse_rank_load: state_bytes and flops must not be NULL");
+  if (rank < 0 || rank >= opt->comm.size)
+    return mo_fail(mo_error_of(opt), MOUSSE_INVALID_ARGUMENT,
+                   "mousse_rank_load: there is no rank %d; there are %d", rank, opt->comm.size);
   *state_bytes = 0;
   *flops = 0;
   for (size_t i = 0; i < opt->param_count; i++) {

@@ -48,12 +48,17 @@ static void scale_part(const mo_state_array *part, float *data, float factor)
 }
 
 /* In steps of 2^32: the whole factor need not be a float. */
-static void convert(int change, const mo_state_array *arrays, size_t array_count,
-                    float *const *state)
+void mo_grad_scale_convert(int change, const mo_state_array *arrays, size_t array_count,
+                           float *const *state)
 {
   for (size_t i = 0; i < array_count; i++)
     for (int left = abs(change) * arrays[i].degree; left > 0; left -= STRIDE)
       scale_part(&arrays[i], state[i], ldexpf(1.0f, change > 0 ? -STRIDE : STRIDE));
+}
+
+bool mo_grad_scale_valid(int64_t scale_exponent)
+{
+  return scale_exponent >= -LIMIT && scale_exponent <= LIMIT && scale_exponent % STRIDE == 0;
 }
 
 bool mo_grad_scale_outgrown(int scale_exponent, float largest)
@@ -70,6 +75,6 @@ int mo_grad_scale_change(int scale_exponent, float largest, int held,
   int exponent = 0;
   frexpf(largest, &exponent);
   const int wanted = nearest_unit(exponent > held ? exponent : held);
-  convert(wanted - scale_exponent, arrays, array_count, state);
+  mo_grad_scale_convert(wanted - scale_exponent, arrays, array_count, state);
   return wanted;
 }

@@ -30,6 +30,12 @@ int mo_grad_scale_held(int scale_exponent, const mo_state_array *arrays, size_t 
 int mo_grad_scale_change(int scale_exponent, float largest, int held,
                          const mo_state_array *arrays, size_t array_count, float *const *state);
 
+/* Multiplies every array by 2^(-change degree), as a change of the scale's exponent does. */
+void mo_grad_scale_convert(int change, const mo_state_array *arrays, size_t array_count,
+                           float *const *state);
+
+bool mo_grad_scale_valid(int64_t scale_exponent); /* one that a change can lead to */
+
 float mo_grad_scale(int scale_exponent); /* 2^-scale_exponent */
 
 #endif

@@ -33,8 +33,7 @@ mousse_status mousse_bind_input(mousse_optimizer *opt, const char *param_name,
     return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT,
                    "mousse_bind_input: the names of parameter and input must not be NULL");
   mo_param *param = mo_param_find(opt, param_name);
-  if (param == NULL)
-    return mo_fail(&opt->error, MOUSSE_UNKNOWN_NAME, "there is no parameter '%s'", param_name);
+  if (param == NULL) return mo_param_unknown(opt, param_name);
   if ((uintptr_t)data % sizeof *data != 0)
     return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT,
                    "input '%s' of '%s': the address %p is not that of a float", input,
@@ -75,6 +74,7 @@ mousse_status mo_check_inputs(mousse_optimizer *opt)
 {
   for (size_t i = 0; i < opt->param_count; i++) {
     const mo_param *param = &opt->params[i];
+    if (param->skipped) continue;
     const size_t count = mo_param_group(opt, param)->algorithm->input_count;
     for (size_t which = 0; which < count; which++) MO_TRY(check_one(opt, param, which));
   }

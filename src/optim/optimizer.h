@@ -1,26 +1,47 @@
 /* optimizer.h - the optimizer object, seen by the files that implement the public API.
  *
- *     optimizer.c  create, add_group, add_param, rebind, destroy
- *     inputs.c     bind_input
- *     options.c    set, set_text, get
- *     plan.c       plan, prepare: all memory
- *     shares.c     which rank owns what
- *     step.c       step, observe
- *     state.c      save, load
- *     explain.c    names, help, error texts
+ *     optimizer.c    create, destroy, add_group
+ *     tensors.c      add_param, add_tensor; tensor_memory.c: rebind
+ *     inputs.c       bind_input
+ *     options.c      set, get; object_options.c: those of the object and of a parameter
+ *     plan.c         plan, prepare: all memory
+ *     same_ranks.c   whether all ranks registered the same
+ *     shares.c       which rank owns what
+ *     step.c         step, observe; update.c: of one parameter
+ *     state_save.c   save; state_load.c: load; state_access.c: one array
+ *     explain.c      names, help, error texts
  */
 #ifndef MOUSSE_OPTIM_OPTIMIZER_H
 #define MOUSSE_OPTIM_OPTIMIZER_H
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/ranges.h"
 #include "optim/algorithm.h"
+#include "optim/names.h"
+#include "optim/object_options.h"
+#include "optim/storage.h"
 #include "optim/telemetry.h"
 
 typedef struct mo_group {
   const mo_algorithm *algorithm;
-  void *config; /* owned: algorithm->config_bytes */
+  void *config;                       /* owned: algorithm->config_bytes */
+  bool *scheduled;                    /* owned, for each option: it was set after prepare */
+  const mo_option *lr, *weight_decay; /* NULL: it has none */
 } mo_group;
+
+/* Most bytes of an algorithm's config: copies of it are made on the stack. */
+enum { MO_MAX_CONFIG = 1024 };
+
+/* What one call registered: parameters first .. first + count * row_blocks. Each of its `count`
+ * matrices is one range of addresses, numbered from `first_range` on. */
+typedef struct mo_tensor {
+  char *name; /* owned; NULL: that of its only parameter */
+  size_t first_param, count, row_blocks, first_range;
+  size_t rows, cols, stride; /* of a matrix with all its blocks, in elements */
+  bool transposed;
+  bool moving; /* named in the current mousse_rebind_all */
+} mo_tensor;
 
 /* A run of a parameter's elements that one rank owns; see shares.h. */
 typedef struct mo_share {
@@ -28,28 +49,36 @@ typedef struct mo_share {
   int owner;
 } mo_share;
 
+/* The algorithm's arrays, and those that the library keeps itself about a parameter. */
+enum { MO_MAX_ARRAYS = MO_MAX_STATE_ARRAYS + 4 };
+
 /* What prepare decided about a parameter, and what is kept about it between steps. */
 typedef struct mo_param {
   char *name; /* owned */
   int group;
+  size_t tensor;
   mo_shape shape;
-  float *value;                       /* borrowed */
-  const float *grad;                  /* borrowed */
+  bool column_order; /* element-wise, stored by columns: elements are counted as they lie */
+  mo_storage storage;
   const float *inputs[MO_MAX_INPUTS]; /* borrowed; NULL: not bound */
+  mo_param_options options;
 
   int owner;              /* the rank that updates it, or its first share; -1: not decided */
   const mo_share *shares; /* in the lists, together the whole parameter */
   size_t share_count;
-  const mo_share *own; /* the one of this rank; NULL: none */
-  size_t array_count;
-  mo_state_array arrays[MO_MAX_STATE_ARRAYS];
-  float *state[MO_MAX_STATE_ARRAYS]; /* of the own share, in the state arena; NULL: none */
-  int scale_exponent;                /* see grad_scale.h */
-  double stagger_offset;             /* see mo_due */
+  const mo_share *own;                  /* the one of this rank; NULL: none */
+  size_t array_count, algorithm_arrays; /* the algorithm's come first */
+  mo_state_array arrays[MO_MAX_ARRAYS];
+  float *state[MO_MAX_ARRAYS]; /* of the own share, in the state arena; NULL: none */
+  uint64_t steps;              /* in which it had a gradient */
+  int scale_exponent;          /* see grad_scale.h */
+  double stagger_offset;       /* see mo_due */
   mo_counts counts;
   uint64_t fallbacks_told; /* counts.fallbacks when the log was last written to */
 
-  float largest; /* of the gradient in the current step; negative: not finite */
+  /* In the current step. */
+  bool skipped;  /* it has no gradient */
+  float largest; /* of the gradient; negative: not finite */
   mo_telemetry *telemetry;
 } mo_param;
 
@@ -58,6 +87,12 @@ typedef enum mo_phase {
   MO_READY,
   MO_BROKEN /* a communication failure left this rank apart from the others */
 } mo_phase;
+
+/* A run of elements of one parameter, for one thread: a long one must not hold up the rest. Cut
+ * by length alone, at whole vector registers, so that the bits are those of the whole. */
+typedef struct mo_piece {
+  uint32_t param, which; /* which: it starts at which * MO_PIECE */
+} mo_piece;
 
 struct mousse_optimizer {
   mousse_env env;         /* struct_size and defaults resolved */
@@ -71,20 +106,34 @@ struct mousse_optimizer {
   size_t group_count, group_capacity;
   mo_param *params;
   size_t param_count, param_capacity;
+  mo_tensor *tensors;
+  size_t tensor_count, tensor_capacity;
+  mo_names names;              /* see mo_param_find */
+  mo_ranges values, gradients; /* memory in use, by matrices of tensors */
+  size_t range_count;
+  mo_object_options options;
+  bool options_scheduled[MO_OBJECT_OPTIONS];
 
   mo_phase phase;
+  bool prepared; /* there is state to load into */
   uint64_t steps;
   mo_arena lists;     /* order, shares, work, exchange, telemetry */
   mo_arena state;     /* every part of every owned parameter */
   mo_arena workspace; /* what work points into */
   size_t *order;      /* parameters with an own share, costliest first */
   size_t owned_count;
-  float **work;   /* one workspace per thread */
-  float *largest; /* of each piece of every gradient, in the current step */
+  float **work;     /* one workspace per thread */
+  mo_piece *pieces; /* of every gradient */
+  float *largest;   /* of each piece, in the current step */
+  double *squares;  /* the sum of its squares, likewise */
   size_t piece_count;
+  mo_piece *items; /* of the updates in the current step */
   float *exchange; /* MO_EXCHANGE_FLOATS, for talking to other ranks */
+  float *verdicts; /* see exchange.h; NULL in a single process */
 
   bool watched; /* on some rank, in the current step */
+  double grad_norm;
+  float clip; /* what gradients are multiplied with in the current step */
   mousse_observe_fn observe;
   void *observe_user;
   mo_error error;
@@ -96,19 +145,32 @@ enum { MO_EXCHANGE_FLOATS = 1 << 16 };
  * multiple of every vector register. */
 enum { MO_PIECE = 1 << 16 };
 
-static inline size_t mo_piece_count(mo_shape shape)
+static inline size_t mo_piece_count(size_t elements)
 {
-  return (mo_elements(shape) + MO_PIECE - 1) / MO_PIECE;
+  return (elements + MO_PIECE - 1) / MO_PIECE;
 }
 
 /* Longest parameter name, without its NUL. */
 enum { MO_NAME_LIMIT = 1023 };
 
-mo_param *mo_param_find(const mousse_optimizer *opt, const char *name); /* NULL: none */
+/* By name. A tensor of one parameter has that parameter's name. NULL: none. */
+mo_param *mo_param_find(const mousse_optimizer *opt, const char *name);
+mo_tensor *mo_tensor_find(const mousse_optimizer *opt, const char *name);
+/* Notes the failure to find one, with the nearest name that there is. */
+mousse_status mo_param_unknown(const mousse_optimizer *opt, const char *name);
+
 const mo_group *mo_param_group(const mousse_optimizer *opt, const mo_param *param);
 
 /* Checks what every call checks: the object exists and is in the right phase. */
 mousse_status mo_require(mousse_optimizer *opt, mo_phase phase, const char *call);
+
+/* Whether a struct of the caller's has its size set. It may be that of a later version, if it
+ * uses nothing that is new there. */
+mousse_status mo_check_struct(mo_error *error, const char *type, const void *data, size_t size,
+                              size_t known);
+
+/* Where a failure on an object that the call does not change is put into words. */
+mo_error *mo_error_of(const mousse_optimizer *opt);
 
 /* Lays the arrays of every own share out in the arena and points `state` into it. */
 void mo_plan_state(mousse_optimizer *opt, mo_arena *arena);

@@ -1,6 +1,8 @@
 /* state_stream.c - bytes between a caller's callback and all ranks. */
 #include "optim/state_stream.h"
 
+#include "linalg/vector.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,23 +85,48 @@ static void read_first(mo_state_stream *s, void *data, size_t bytes)
                          "the callback could not read the optimizer's state; is it cut short?");
 }
 
+/* A chunk to `place` on every rank: where it is wanted, or the exchange buffer. */
+static void get_chunk(mo_state_stream *s, void *place, size_t bytes)
+{
+  if (is_first(s)) read_first(s, place, bytes);
+  if (s->opt->comm.size > 1) {
+    /* The verdict travels first, through the same buffer. */
+    char kept[sizeof(int32_t)];
+    memcpy(kept, place, sizeof kept);
+    mo_state_stream_agree(s);
+    memcpy(place, kept, sizeof kept);
+    if (s->status == MOUSSE_OK) spread(s, bytes, 0);
+  }
+  if (s->status == MOUSSE_OK) XXH3_64bits_update(&s->hash, place, bytes);
+}
+
 void mo_state_stream_get(mo_state_stream *s, void *data, size_t bytes)
 {
   const bool alone = s->opt->comm.size == 1;
   for (size_t done = 0; s->status == MOUSSE_OK && done < bytes; done += CHUNK) {
     const size_t chunk = bytes - done < CHUNK ? bytes - done : CHUNK;
-    char *place = alone ? (char *)data + done : (char *)s->opt->exchange;
-    if (is_first(s)) read_first(s, place, chunk);
-    if (!alone) {
-      /* The verdict travels first, through the same buffer. */
-      char kept[sizeof(int32_t)];
-      memcpy(kept, place, sizeof kept);
-      mo_state_stream_agree(s);
-      memcpy(place, kept, sizeof kept);
-      if (s->status == MOUSSE_OK) spread(s, chunk, 0);
-      if (s->status == MOUSSE_OK && data != NULL) memcpy((char *)data + done, place, chunk);
-    }
-    if (s->status == MOUSSE_OK) XXH3_64bits_update(&s->hash, place, chunk);
+    void *place = alone ? (char *)data + done : (void *)s->opt->exchange;
+    get_chunk(s, place, chunk);
+    if (!alone && s->status == MOUSSE_OK) memcpy((char *)data + done, place, chunk);
+  }
+}
+
+void mo_state_stream_get_floats(mo_state_stream *s, float *data, uint64_t count)
+{
+  enum { SPARE = 1024 };
+  float spare[SPARE];
+  const bool alone = s->opt->comm.size == 1;
+  const size_t most = !alone || data != NULL ? MO_EXCHANGE_FLOATS : SPARE;
+  for (uint64_t done = 0; s->status == MOUSSE_OK && done < count; done += most) {
+    const size_t some = count - done < most ? (size_t)(count - done) : most;
+    float *place = !alone ? s->opt->exchange : data != NULL ? data + done : spare;
+    get_chunk(s, place, some * sizeof(float));
+    if (s->status == MOUSSE_OK && mo_largest(place, some) < 0.0f)
+      mo_state_stream_fail(
+          s, MOUSSE_BAD_FORMAT,
+          "saved state: a number in it is infinite or NaN; the data is damaged");
+    if (!alone && data != NULL && s->status == MOUSSE_OK)
+      memcpy(data + done, place, some * sizeof(float));
   }
 }
 

@@ -33,8 +33,11 @@ void mo_state_stream_put(mo_state_stream *s, const void *data, size_t bytes);
 /* Writes bytes that only `owner` has; elsewhere data is not looked at. */
 void mo_state_stream_put_from(mo_state_stream *s, int owner, const void *data, size_t bytes);
 
-/* Reads bytes for every rank; data may be NULL on ranks that do not want them. */
+/* Reads bytes for every rank. */
 void mo_state_stream_get(mo_state_stream *s, void *data, size_t bytes);
+
+/* Floats, which must be finite. data NULL: they are only checked. */
+void mo_state_stream_get_floats(mo_state_stream *s, float *data, uint64_t count);
 
 /* Gives every rank rank 0's verdict. */
 void mo_state_stream_agree(mo_state_stream *s);

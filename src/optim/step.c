@@ -7,56 +7,108 @@
 #include "linalg/blas.h"
 #include "linalg/vector.h"
 #include "optim/exchange.h"
-#include "optim/grad_scale.h"
 #include "optim/inputs.h"
-#include "optim/shares.h"
+#include "optim/update.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* A run of elements of one parameter, for one thread: a long one must not hold up the rest. Cut
- * by length alone, at whole vector registers, so that the bits are those of the whole. */
-typedef struct piece {
-  size_t start, count;
-} piece;
-
-static piece cut(mo_shape shape, size_t which)
+/* The largest magnitude of a stretch of a gradient, negative when an element is not finite, and
+ * the sum of its squares. */
+static float look(const mo_param *param, size_t first, size_t count, double *squares)
 {
-  const size_t start = which * MO_PIECE, left = mo_elements(shape) - start;
-  return (piece){start, left < MO_PIECE ? left : MO_PIECE};
+  enum { BUFFER = 2048 };
+  float buffer[BUFFER], largest = 0.0f;
+  if (mo_grad_plain(&param->storage, param->shape)) {
+    const float *grad = (const float *)param->storage.grad + first;
+    if (squares != NULL) *squares = mo_sum_squares(grad, count);
+    return mo_largest(grad, count);
+  }
+  for (size_t done = 0; done < count && largest >= 0.0f; done += BUFFER) {
+    const size_t some = count - done < BUFFER ? count - done : BUFFER;
+    mo_read_grad(&param->storage, param->shape, first + done, some, buffer);
+    const float found = mo_largest(buffer, some);
+    if (squares != NULL) *squares += mo_sum_squares(buffer, some);
+    if (found < 0.0f || found > largest) largest = found;
+  }
+  return largest;
 }
 
-static void look_at_gradient(void *context, size_t item, int thread)
+static void look_at_piece(void *context, size_t item, int thread)
 {
   mousse_optimizer *opt = context;
-  const mo_param *param = opt->params;
-  size_t which = item;
+  const mo_piece piece = opt->pieces[item];
+  const mo_param *param = &opt->params[piece.param];
+  const size_t start = (size_t)piece.which * MO_PIECE, left = mo_elements(param->shape) - start;
   (void)thread;
-  for (; which >= mo_piece_count(param->shape); param++) which -= mo_piece_count(param->shape);
-  const piece p = cut(param->shape, which);
-  opt->largest[item] = mo_largest(param->grad + p.start, p.count);
+  opt->largest[item] = 0.0f;
+  opt->squares[item] = 0;
+  if (param->skipped) return;
+  opt->largest[item] = look(param, start, left < MO_PIECE ? left : MO_PIECE,
+                            opt->options.clip_norm > 0 ? &opt->squares[item] : NULL);
 }
 
-/* The largest magnitude of every gradient, negative when an element is not finite. */
+/* Of every gradient and, for clipping, the norm of all. */
 static void look_at_gradients(mousse_optimizer *opt)
 {
-  mo_parallel(opt->threads, opt->piece_count, look_at_gradient, opt);
-  const float *largest = opt->largest;
+  double squares = 0;
   for (size_t i = 0; i < opt->param_count; i++) {
-    mo_param *param = &opt->params[i];
-    param->largest = 0.0f;
-    for (const float *end = largest + mo_piece_count(param->shape); largest < end; largest++)
-      if (param->largest >= 0.0f && (*largest < 0.0f || *largest > param->largest))
-        param->largest = *largest;
+    opt->params[i].skipped = opt->params[i].storage.grad == NULL;
+    opt->params[i].largest = 0.0f;
   }
+  mo_parallel(opt->threads, opt->piece_count, look_at_piece, opt);
+  for (size_t i = 0; i < opt->piece_count; i++) {
+    mo_param *param = &opt->params[opt->pieces[i].param];
+    const float found = opt->largest[i];
+    if (param->largest >= 0.0f && (found < 0.0f || found > param->largest))
+      param->largest = found;
+    squares += opt->squares[i];
+  }
+  opt->grad_norm = sqrt(squares);
 }
 
-/* The place of the first element that is not a number, for the message. */
-static size_t first_bad(const mo_param *param)
+/* The place of the first element that is not a number, for the message. Another thread may be
+ * repairing it meanwhile. */
+static size_t first_bad(const mo_param *param, float *found)
 {
-  size_t i = 0;
-  while (isfinite(param->grad[i])) i++;
-  return i;
+  const size_t count = mo_elements(param->shape);
+  for (size_t i = 0; i < count; i++) {
+    mo_read_grad(&param->storage, param->shape, i, 1, found);
+    if (!isfinite(*found)) return i;
+  }
+  return count - 1;
+}
+
+static mousse_status not_finite(mousse_optimizer *opt, const mo_param *param)
+{
+  float found = 0;
+  const size_t place = first_bad(param, &found);
+  const size_t line = param->column_order ? param->shape.rows : param->shape.cols;
+  const size_t row = param->column_order ? place % line : place / line;
+  const size_t col = param->column_order ? place / line : place % line;
+  return mo_fail(&opt->error, MOUSSE_NOT_FINITE,
+                 "the gradient of '%.200s' is %f at row %zu, column %zu; nothing was changed",
+                 param->name, (double)found, row, col);
+}
+
+/* How much shorter gradients must be; the same on all ranks. */
+static mousse_status find_clip(mousse_optimizer *opt)
+{
+  const double longest = opt->options.clip_norm;
+  opt->clip = 1.0f;
+  if (!(longest > 0)) return MOUSSE_OK;
+  MO_TRY(mo_exchange_norm(opt));
+  if (isfinite(opt->grad_norm) && opt->grad_norm > longest)
+    opt->clip = (float)(longest / opt->grad_norm);
+  for (size_t i = 0; i < opt->param_count; i++) opt->params[i].largest *= opt->clip;
+  return MOUSSE_OK;
+}
+
+static const mo_param *first_not_finite(const mousse_optimizer *opt)
+{
+  for (size_t i = 0; i < opt->param_count; i++)
+    if (opt->params[i].largest < 0.0f) return &opt->params[i];
+  return NULL;
 }
 
 /* Every rank must come to the same decision, even if only one of them sees the bad gradient,
@@ -64,105 +116,50 @@ static size_t first_bad(const mo_param *param)
 static mousse_status check_gradients(mousse_optimizer *opt)
 {
   look_at_gradients(opt);
+  MO_TRY(find_clip(opt));
   const mousse_status inputs = mo_check_inputs(opt);
-  const mo_param *bad = NULL;
-  for (size_t i = 0; bad == NULL && i < opt->param_count; i++)
-    if (opt->params[i].largest < 0.0f) bad = &opt->params[i];
-
-  float ranks[3] = {bad != NULL ? 1.0f : 0.0f, opt->observe != NULL ? 1.0f : 0.0f,
-                    inputs != MOUSSE_OK ? 1.0f : 0.0f};
-  if (opt->comm.sum(opt->comm.context, ranks, 3) != 0)
-    return mo_come_apart(opt, "compare gradients");
-  opt->watched = ranks[1] > 0.0f;
+  const mo_param *bad = first_not_finite(opt);
+  mo_verdict verdict = {bad != NULL, opt->observe != NULL, inputs != MOUSSE_OK};
+  const mo_error input_error = opt->error;
+  MO_TRY(mo_exchange_verdicts(opt, &verdict));
+  opt->watched = verdict.observer;
+  if (inputs != MOUSSE_OK) opt->error = input_error;
   if (inputs != MOUSSE_OK) return inputs;
-  if (ranks[2] > 0.0f)
+  if (bad != NULL) return not_finite(opt, bad);
+  if (verdict.bad_input)
     return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT,
                    "an input of an algorithm is missing or not finite on another rank; nothing "
                    "was changed");
-  if (bad != NULL) {
-    const size_t place = first_bad(bad);
-    return mo_fail(&opt->error, MOUSSE_NOT_FINITE,
-                   "the gradient of '%s' is %f at row %zu, column %zu; nothing was changed",
-                   bad->name, (double)bad->grad[place], place / bad->shape.cols,
-                   place % bad->shape.cols);
-  }
-  if (ranks[0] > 0.0f)
+  if (verdict.bad_gradient)
     return mo_fail(&opt->error, MOUSSE_NOT_FINITE,
                    "a gradient on another rank is not finite; nothing was changed");
   return MOUSSE_OK;
 }
 
-static void note_beginning(mo_param *param)
-{
-  param->telemetry->count = 0;
-  mo_note(param->telemetry, MO_GRAD_NORM,
-          sqrt(mo_sum_squares(param->grad, mo_elements(param->shape))));
-}
-
-static void note_end(mo_param *param)
-{
-  mo_note(param->telemetry, MO_REFRESHES, (double)param->counts.refreshes);
-  mo_note(param->telemetry, MO_RETRIES, (double)param->counts.retries);
-  mo_note(param->telemetry, MO_FALLBACKS, (double)param->counts.fallbacks);
-}
-
-/* How many items of the parallel loop this rank's share is. What is told to an observer is told
- * about the whole of it. */
-static size_t update_items(const mousse_optimizer *opt, const mo_param *param)
-{
-  const bool cuttable = mo_param_group(opt, param)->algorithm->element_wise;
-  return cuttable && !opt->watched ? mo_piece_count(mo_share_shape(param, param->own)) : 1;
-}
-
-/* start: counted from the beginning of the share. */
-static void update_part(mousse_optimizer *opt, mo_param *param, mo_shape shape, size_t start,
-                        int thread)
-{
-  const mo_group *group = mo_param_group(opt, param);
-  const size_t place = param->own->first + start;
-  float *state[MO_MAX_STATE_ARRAYS];
-  for (size_t i = 0; i < param->array_count; i++) state[i] = param->state[i] + start;
-  const float *inputs[MO_MAX_INPUTS];
-  for (size_t i = 0; i < MO_MAX_INPUTS; i++) /* element-wise: has the shape of the parameter */
-    inputs[i] = param->inputs[i] != NULL ? param->inputs[i] + place : NULL;
-  const mo_update u = {.shape = shape,
-                       .step = opt->steps + 1,
-                       .stagger_offset = param->stagger_offset,
-                       .value = param->value + place,
-                       .grad = param->grad + place,
-                       .inputs = inputs,
-                       .state = state,
-                       .work = opt->work[thread],
-                       .grad_scale = mo_grad_scale(param->scale_exponent),
-                       .counts = &param->counts,
-                       .telemetry = opt->watched ? param->telemetry : NULL};
-  group->algorithm->update(group->config, &u);
-}
-
 static void update_one(void *context, size_t item, int thread)
 {
   mousse_optimizer *opt = context;
-  const size_t *at = opt->order;
-  for (; item >= update_items(opt, &opt->params[*at]); at++)
-    item -= update_items(opt, &opt->params[*at]);
-  mo_param *param = &opt->params[*at];
-  const mo_shape shape = mo_share_shape(param, param->own);
-  if (update_items(opt, param) > 1) {
-    const piece p = cut(shape, item);
-    update_part(opt, param, (mo_shape){1, p.count}, p.start, thread);
-    return;
-  }
-  if (opt->watched) note_beginning(param);
-  update_part(opt, param, shape, 0, thread);
-  if (opt->watched) note_end(param);
+  const mo_piece piece = opt->items[item];
+  mo_update_item(opt, &opt->params[piece.param], piece.which, thread);
 }
 
+/* Costliest first, so that no thread is left with a long one at the end. */
 static void update_all(mousse_optimizer *opt)
 {
-  size_t items = 0;
-  for (size_t i = 0; i < opt->owned_count; i++)
-    items += update_items(opt, &opt->params[opt->order[i]]);
-  mo_parallel(opt->threads, items, update_one, opt);
+  size_t count = 0;
+  for (size_t i = 0; i < opt->owned_count; i++) {
+    const mo_param *param = &opt->params[opt->order[i]];
+    const size_t items = param->skipped ? 0 : mo_update_items(opt, param);
+    for (size_t k = 0; k < items; k++)
+      opt->items[count++] = (mo_piece){(uint32_t)opt->order[i], (uint32_t)k};
+  }
+  mo_parallel(opt->threads, count, update_one, opt);
+}
+
+static void count_step(mousse_optimizer *opt)
+{
+  opt->steps++;
+  for (size_t i = 0; i < opt->param_count; i++) opt->params[i].steps += !opt->params[i].skipped;
 }
 
 /* On the caller's thread and in the order of registration, whoever computed what when. */
@@ -170,6 +167,7 @@ static mousse_status tell_observer(mousse_optimizer *opt)
 {
   for (size_t i = 0; opt->watched && i < opt->param_count; i++) {
     mo_param *param = &opt->params[i];
+    if (param->skipped) continue;
     MO_TRY(mo_exchange_telemetry(opt, param));
     for (int64_t note = 0; opt->observe != NULL && note < param->telemetry->count; note++)
       opt->observe(opt->observe_user, param->name,
@@ -206,7 +204,7 @@ mousse_status mousse_step(mousse_optimizer *opt)
   update_all(opt);
   mo_blas_leave();
   MO_TRY(mo_exchange_values(opt));
-  opt->steps++;
+  count_step(opt);
   warn_of_fallbacks(opt);
   return tell_observer(opt);
 }

@@ -74,8 +74,10 @@ static void test_bad_rebinds(void **state)
     assert_int_equal(mousse_rebind(r.opt, "p7", w, g), MOUSSE_UNKNOWN_NAME);
     assert_error_mentions(r.opt, "p7");
     assert_int_equal(mousse_rebind(r.opt, NULL, w, g), MOUSSE_INVALID_ARGUMENT);
-    assert_int_equal(mousse_rebind(r.opt, "p0", NULL, g), MOUSSE_INVALID_ARGUMENT);
-    assert_error_mentions(r.opt, "p0");
+    if (phase == 1) {
+      assert_int_equal(mousse_rebind(r.opt, "p0", NULL, g), MOUSSE_INVALID_ARGUMENT);
+      assert_error_mentions(r.opt, "p0");
+    }
     assert_int_equal(mousse_rebind(r.opt, "p0", r.params[1].value, g), MOUSSE_INVALID_ARGUMENT);
     assert_error_mentions(r.opt, "p1"); /* whose weights they are */
     assert_int_equal(mousse_rebind(NULL, "p0", w, g), MOUSSE_INVALID_ARGUMENT);

@@ -201,8 +201,8 @@ static void test_missing_and_extra_parameters(void **state)
   rig_prepare(&two);
   three_steps(&one);
   three_steps(&two);
-  assert_does_not_fit(&one, &two, "parameters");
-  assert_does_not_fit(&two, &one, "parameters");
+  assert_does_not_fit(&one, &two, "no parameter 'p1' in it");
+  assert_does_not_fit(&two, &one, "has no parameter 'p1'");
   rig_stop(&two);
   rig_stop(&one);
 }
@@ -232,8 +232,9 @@ static void test_another_layout(void **state)
   rig_single(&left, NULL, "mousse", 3, 4, "sides=left");
   three_steps(&r);
   three_steps(&left);
-  assert_does_not_fit(&r, &left, "p0");
-  assert_does_not_fit(&left, &r, "p0");
+  assert_does_not_fit(&r, &left, "'p0' has 20 floats of 'right', expected 0");
+  assert_error_mentions(left.opt, "it was saved with sides = both, here it is left");
+  assert_does_not_fit(&left, &r, "'p0' has 0 floats of 'right', expected 20");
   rig_stop(&left);
   rig_stop(&r);
 }

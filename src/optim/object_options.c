@@ -1,0 +1,75 @@
+/* object_options.c - see object_options.h. */
+#include "optim/object_options.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const mo_option object_rows[] = {
+    MO_NUMBER(mo_object_options, lr_factor, 1, 0, 1e3,
+              "multiplies the learning rate of every group: a schedule in one call"),
+    MO_NUMBER(mo_object_options, clip_norm, 0, 0, 1e30,
+              "longest norm of all gradients together; longer ones are scaled down; 0: off. "
+              "On or off is decided before mousse_prepare"),
+};
+_Static_assert(sizeof object_rows / sizeof *object_rows == MO_OBJECT_OPTIONS, "one flag each");
+
+static const mo_option param_rows[] = {
+    MO_NUMBER(mo_param_options, lr_factor, 1, 0, 1e3, "multiplies the learning rate"),
+    MO_NUMBER(mo_param_options, weight_decay_factor, 1, 0, 1e3, "multiplies the weight decay"),
+    MO_WHOLE(mo_param_options, steps, 0, 0, 9e15, 0,
+             "steps done so far, as bias corrections and refreshes count them"),
+};
+
+const mo_option_table mo_object_table = {object_rows, sizeof object_rows / sizeof *object_rows};
+const mo_option_table mo_param_table = {param_rows, sizeof param_rows / sizeof *param_rows};
+
+const mo_option *mo_option_find(mo_option_table table, const char *name)
+{
+  for (size_t i = 0; name != NULL && i < table.count; i++)
+    if (strcmp(table.rows[i].info.name, name) == 0) return &table.rows[i];
+  return NULL;
+}
+
+void mo_options_start(mo_option_table table, void *config)
+{
+  for (size_t i = 0; i < table.count; i++)
+    mo_option_put(&table.rows[i], config, table.rows[i].info.initial);
+}
+
+double mo_option_get(const mo_option *option, const void *config)
+{
+  double value;
+  memcpy(&value, (const char *)config + option->offset, sizeof value);
+  return value;
+}
+
+void mo_option_put(const mo_option *option, void *config, double value)
+{
+  memcpy((char *)config + option->offset, &value, sizeof value);
+}
+
+void mo_option_text(const mousse_option *info, double value, char *text, size_t capacity)
+{
+  if (info->choices != NULL)
+    snprintf(text, capacity, "%s", info->choices[(size_t)value]);
+  else
+    mo_number_text(value, text, capacity);
+}
+
+/* Choices that are known by a second name. */
+static const char *usual_name(const char *text)
+{
+  return strcmp(text, "polar_express") == 0 ? "polar5" : text;
+}
+
+bool mo_option_value(const mousse_option *info, const char *text, double *value)
+{
+  for (size_t i = 0; info->choices != NULL && info->choices[i] != NULL; i++)
+    if (strcmp(info->choices[i], usual_name(text)) == 0) {
+      *value = (double)i;
+      return true;
+    }
+  return mo_parse_double(text, value);
+}

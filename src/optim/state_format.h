@@ -1,0 +1,38 @@
+/* state_format.h - the stream of saved state, version 2. Little-endian, no padding; text is a u32
+ * length and that many bytes (docs/state-format.md):
+ *
+ *     "MOUSSEST"  u32 version = 2  u32 parameters  u64 steps
+ *     options of the object
+ *     per parameter:  text name  text algorithm  u64 rows  u64 cols
+ *                     i64 scale_exponent  f64 stagger_offset  u64 steps
+ *                     u64 refreshes  u64 retries  u64 fallbacks
+ *                     options of its group   options of its own
+ *                     u32 arrays
+ *         per array:  text name  u64 count  count floats
+ *     u64 XXH3 of everything before it
+ *
+ *     options:        u32 count, then for each:  text name  f64 value  text choice
+ *                                                u32 scheduled
+ *
+ * Version 1, which is still read, has no options and no steps of a parameter's own.
+ */
+#ifndef MOUSSE_OPTIM_STATE_FORMAT_H
+#define MOUSSE_OPTIM_STATE_FORMAT_H
+
+#include "optim/state_stream.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "saved state is little-endian; this machine would need byte swaps"
+#endif
+
+#define MO_STATE_MAGIC "MOUSSEST"
+enum { MO_STATE_MAGIC_BYTES = 8, MO_STATE_VERSION = 2 };
+
+/* What is kept about a parameter besides its arrays; the layout is that of the stream. */
+typedef struct mo_state_record {
+  int64_t scale_exponent;
+  double stagger_offset;
+  uint64_t steps, refreshes, retries, fallbacks;
+} mo_state_record;
+
+#endif
