@@ -47,6 +47,12 @@ static void show(void *user, const char *stage, uint64_t done, uint64_t total)
   progress_update(&d->bar, (double)done);
 }
 
+static void tell(void *user, const char *text)
+{
+  const display *d = user;
+  if (!d->quiet) fprintf(stderr, "%s\n", text);
+}
+
 static void print_part(const char *name, const dataset_split *part)
 {
   printf("%-6s %llu tokens in %llu documents, %llu %s\n", name,
@@ -77,6 +83,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
       .separator = v->separator,
       .threads = v->threads > 0 ? (int)v->threads : mo_threads_available(),
       .progress = show,
+      .notice = tell,
       .user = &d,
   };
   MO_TRY(dataset_build(&options, &made, &existed, error));
@@ -87,8 +94,6 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
          (unsigned long long)made.text_bytes);
   print_part("train", &made.train);
   print_part("val", &made.val);
-  if (made.val.tokens == 0 && v->val_fraction > 0)
-    printf("The text is too short for a validation part; a larger --val-fraction makes one.\n");
   return MOUSSE_OK;
 }
 

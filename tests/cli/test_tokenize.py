@@ -125,7 +125,7 @@ class Tokenize(ProgramTest):
         self.assertEqual(glob.glob(self.path("out.partial*")), [])
 
     def test_existing_output(self):
-        self.write("a.txt", prose(10000))
+        self.write("a.txt", prose(100000))
         self.output("tokenize", "a.txt", "--out", "out")
         self.assertIn(b"complete already", self.output("tokenize", "a.txt", "--out", "out"))
         self.assertIn("exists, and was not made",

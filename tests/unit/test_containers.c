@@ -1,7 +1,9 @@
-/* test_containers.c - the heap, the hash tables and the paths of base. */
+/* test_containers.c - the heap, the hash tables, paths, UTF-8 and JSON of base. */
 #include "base/heap.h"
+#include "base/json_text.h"
 #include "base/random.h"
 #include "base/table.h"
+#include "base/utf8.h"
 #include "scratch.h"
 
 #include <string.h>
@@ -72,11 +74,47 @@ static void test_paths(void **state)
                    MOUSSE_INVALID_ARGUMENT);
 }
 
+/* The bytes that are not UTF-8 are the same ones in whatever parts the text comes. */
+static void test_utf8_in_parts(void **state)
+{
+  static const char text[] =
+      "a\xc3\xa9\xe2\x82\xff\xf0\x9f\x98\x80\x80z\xf0\x9f\xe4\xb8\xad\xe2\x82";
+  (void)state;
+  for (size_t part = 1; part <= strlen(text); part++) {
+    mo_utf8_count count = {0};
+    for (size_t at = 0; at < strlen(text); at += part)
+      mo_utf8_count_add(&count, text + at, strlen(text) - at < part ? strlen(text) - at : part);
+    mo_utf8_count_finish(&count);
+    assert_int_equal(count.bad, 8);
+    assert_int_equal(count.first_bad, 3);
+    assert_int_equal(count.bytes, strlen(text));
+  }
+}
+
+static void test_json_values(void **state)
+{
+  static const struct {
+    const char *text;
+    size_t values;
+  } cases[] = {{"", 1},    {"1", 1},         {"[1, 2]", 3},  {"{\"a,[\": \"{\\\"[\"}", 2},
+               {"[[[", 4}, {"\"open, [", 1}, {"{},{},{}", 6}};
+  json_t *root = NULL;
+  mo_error error = {{0}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_int_equal(mo_json_values(cases[i].text, strlen(cases[i].text)), cases[i].values);
+  assert_int_equal(mo_json_parse(&root, "f", "[1,2]", 5, 2, 0, &error), MOUSSE_BAD_FORMAT);
+  assert_non_null(strstr(error.text, "f: more than 2 JSON values"));
+  assert_int_equal(mo_json_parse(&root, "f", "[1,2", 4, 9, 0, &error), MOUSSE_BAD_FORMAT);
+  assert_int_equal(mo_json_parse(&root, "f", "[1,2]", 5, 3, 0, &error), MOUSSE_OK);
+  json_decref(root);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_heap),
-      cmocka_unit_test(test_tables_have_seeds),
+      cmocka_unit_test(test_utf8_in_parts), cmocka_unit_test(test_json_values),
+      cmocka_unit_test(test_heap),          cmocka_unit_test(test_tables_have_seeds),
       cmocka_unit_test(test_paths),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

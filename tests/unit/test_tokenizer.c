@@ -1,5 +1,6 @@
 /* test_tokenizer.c - byte-level BPE: reading, training, encoding, decoding, bad files. */
 #include "base/random.h"
+#include "base/utf8.h"
 #include "data/shards/decode.h"
 #include "data/tokenizer/alphabet.h"
 #include "data/tokenizer/batch_encoder.h"
@@ -316,12 +317,12 @@ static void test_missing_files(void **state)
 static void test_utf8(void **state)
 {
   (void)state;
-  assert_int_equal(utf8_prefix("abc\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z", 13), 13);
+  assert_int_equal(mo_utf8_prefix("abc\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z", 13), 13);
   static const char *const bad[] = {"\x80",         "\xc0\x80",         "\xc3",
                                     "\xe0\x80\x80", "\xed\xa0\x80",     "\xf0\x80\x80\x80",
                                     "\xe2\x82",     "\xf4\x90\x80\x80", "\xff"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-    assert_int_equal(utf8_sequence(bad[i], strlen(bad[i])), 0);
+    assert_int_equal(mo_utf8_sequence(bad[i], strlen(bad[i])), 0);
 }
 
 /* The same ids at 1 and 4 threads, whole or cut where cutting is allowed. */
@@ -331,7 +332,9 @@ static void test_batches_and_cuts(void **state)
   mo_tokenizer tokenizer;
   mo_error error = {{0}};
   mo_id_list lists[2] = {{0}, {0}};
+  split_scratch *scratch = NULL;
   train(&tokenizer, 300);
+  assert_int_equal(split_scratch_open(&scratch, tokenizer.rule, &error), MOUSSE_OK);
   for (int pass = 0; pass < 2; pass++) {
     batch_encoder *batch = NULL;
     bool full = false;
@@ -339,8 +342,9 @@ static void test_batches_and_cuts(void **state)
                      MOUSSE_OK);
     for (size_t at = 0; at < strlen(prose);) {
       const size_t left = strlen(prose) - at;
-      size_t part = pass == 1 && left > 30 ? tokenizer_cut(&tokenizer, prose + at, 30, 1) : 0;
-      if (part == 0) part = left;
+      const size_t part = pass == 1 && left > 30
+                              ? tokenizer_cut(&tokenizer, scratch, prose + at, left, 1, 30)
+                              : left;
       assert_int_equal(batch_encoder_add(batch, prose + at, part, at == 0, &full, &error),
                        MOUSSE_OK);
       at += part;
@@ -360,12 +364,104 @@ static void test_batches_and_cuts(void **state)
   assert_memory_equal(lists[0].ids, lists[1].ids, lists[0].count * sizeof(uint32_t));
   mo_id_list_close(&lists[0]);
   mo_id_list_close(&lists[1]);
+  split_scratch_close(scratch);
   tokenizer_close(&tokenizer);
+}
+
+static const char *const words[] = {"a",
+                                    " the",
+                                    "\n",
+                                    "  ",
+                                    "don't",
+                                    "\t",
+                                    "\xe4\xb8\xad",
+                                    "\xe3\x80\x82",
+                                    "\xe3\x80\x80",
+                                    "12",
+                                    ".",
+                                    "\xff",
+                                    "\r\n",
+                                    "'s",
+                                    "\xc3\xa9",
+                                    "\xc2\xa0",
+                                    "\xe4",
+                                    "\xf0\x9f\x98\x80"};
+
+/* Where pieces end, both sides of a cut together and the whole. */
+typedef struct borders {
+  size_t at, count, ends[4096];
+} borders;
+
+static mousse_status note_border(void *user, const char *piece, size_t length)
+{
+  borders *b = user;
+  (void)piece;
+  b->ends[b->count++] = b->at += length;
+  return MOUSSE_OK;
+}
+
+/* Random text of all kinds: cut places lie where they may, and both sides split as the whole. */
+static void test_cuts_are_exact(void **state)
+{
+  static const char *const rules[] = {
+      NULL, "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|"
+            "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"};
+  enum { LEAST = 100, MOST = 300, LENGTH = 600 };
+  mo_error error = {{0}};
+  (void)state;
+  for (uint64_t round = 0; round < 400; round++) {
+    char text[LENGTH + 16];
+    size_t length = 0;
+    split_rule *rule = NULL;
+    split_scratch *scratch = NULL;
+    static borders whole, parts;
+    for (uint64_t i = 0; length < LENGTH; i++) {
+      const char *word = words[mo_random_below(5, round, i, sizeof words / sizeof *words)];
+      memcpy(text + length, word, strlen(word));
+      length += strlen(word);
+    }
+    assert_int_equal(split_rule_open(&rule, rules[round % 2], &error), MOUSSE_OK);
+    assert_int_equal(split_scratch_open(&scratch, rule, &error), MOUSSE_OK);
+    const size_t at = split_cut(rule, scratch, text, length, LEAST, MOST);
+    assert_in_range(at, LEAST, MOST);
+    whole.at = whole.count = parts.at = parts.count = 0;
+    split_text(rule, scratch, text, length, note_border, &whole, &error);
+    split_text(rule, scratch, text, at, note_border, &parts, &error);
+    split_text(rule, scratch, text + at, length - at, note_border, &parts, &error);
+    assert_int_equal(whole.count, parts.count);
+    assert_memory_equal(whole.ends, parts.ends, whole.count * sizeof *whole.ends);
+    split_scratch_close(scratch);
+    split_rule_close(rule);
+  }
+}
+
+/* Text without borders: between characters, or anywhere in bytes that are none. */
+static void test_cuts_inside_words(void **state)
+{
+  char text[512];
+  split_rule *rule = NULL;
+  split_scratch *scratch = NULL;
+  mo_error error = {{0}};
+  (void)state;
+  assert_int_equal(split_rule_open(&rule, NULL, &error), MOUSSE_OK);
+  assert_int_equal(split_scratch_open(&scratch, rule, &error), MOUSSE_OK);
+  memset(text, 'x', sizeof text);
+  assert_int_equal(split_cut(rule, scratch, text, sizeof text, 100, 200), 200);
+  for (size_t i = 0; i + 3 <= sizeof text; i += 3) memcpy(text + i, "\xe4\xb8\xad", 3);
+  assert_int_equal(split_cut(rule, scratch, text, sizeof text, 100, 200), 198);
+  assert_int_equal(split_cut(NULL, NULL, text, sizeof text, 100, 200), 198);
+  memset(text, 0x80, sizeof text);
+  assert_int_equal(split_cut(rule, scratch, text, sizeof text, 100, 200), 200);
+  assert_int_equal(split_cut(rule, scratch, text, sizeof text, 200, 200), 200);
+  split_scratch_close(scratch);
+  split_rule_close(rule);
 }
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_cuts_are_exact),
+      cmocka_unit_test(test_cuts_inside_words),
       cmocka_unit_test(test_any_bytes_come_back),
       cmocka_unit_test(test_a_million_equal_letters),
       cmocka_unit_test(test_merges_follow_ranks),

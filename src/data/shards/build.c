@@ -1,4 +1,12 @@
-/* build.c - text to a directory of shards: corpus, tokenizer, encoder and writers in a line. */
+/* build.c - text to a directory of shards. The corpus is walked up to three times:
+ *
+ *     list    the inputs' files, sizes and dates: the recipe, and whether there is anything to do
+ *     learn   only for "train:SIZE": every piece of text to the tokenizer's trainer
+ *     encode  pieces -> batches of units, encoded by all threads -> train or val -> shards
+ *
+ * and the manifest is written last.
+ */
+#include "base/json_text.h"
 #include "base/staging.h"
 #include "data/shards/split_writer.h"
 #include "data/text/corpus.h"
@@ -8,16 +16,23 @@
 
 #include "base/text.h"
 
-#include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SMALLEST_PIECE = 1 << 10, LARGEST_PIECE = 1 << 16 };
+enum { SMALLEST_PIECE = 1 << 10, LARGEST_PIECE = 1 << 16, LARGEST_MANIFEST = 1 << 26 };
 
-static size_t cut_text(const void *user, const char *text, size_t length, size_t least)
+/* What knows where text may be cut while it is encoded. */
+typedef struct cutter {
+  const mo_tokenizer *tokenizer;
+  split_scratch *scratch; /* NULL when the tokenizer has no rule */
+} cutter;
+
+static size_t cut_text(void *user, const char *text, size_t length, size_t least, size_t most)
 {
-  return tokenizer_cut(user, text, length, least);
+  const cutter *c = user;
+  return tokenizer_cut(c->tokenizer, c->scratch, text, length, least, most);
 }
 
 static void report(const dataset_options *options, const char *stage, const mo_corpus *corpus)
@@ -55,13 +70,18 @@ static mousse_status check_existing(const char *out, const json_t *recipe, mo_da
                                     bool *existed, mo_error *error)
 {
   char path[4096];
-  json_error_t problem;
+  char *text = NULL;
+  size_t size = 0;
   *existed = false;
   MO_TRY(mo_path_join(path, sizeof path, out, DATASET_MANIFEST, error));
   if (access(out, F_OK) != 0 || rmdir(out) == 0) return MOUSSE_OK; /* absent, or was empty */
-  json_t *manifest = json_load_file(path, 0, &problem);
-  *existed = manifest != NULL && json_equal(json_object_get(manifest, "recipe"), recipe);
-  json_decref(manifest);
+  if (mo_file_read(NULL, path, LARGEST_MANIFEST, &text, &size, NULL) == MOUSSE_OK) {
+    json_t *manifest = NULL;
+    (void)mo_json_parse(&manifest, path, text, size, 1 << 21, 0, NULL);
+    *existed = manifest != NULL && json_equal(json_object_get(manifest, "recipe"), recipe);
+    json_decref(manifest);
+    mo_release(NULL, text, size + 1);
+  }
   if (*existed) return dataset_open(dataset, out, error);
   return mo_fail(error, MOUSSE_IO,
                  "%s: exists, and was not made from these inputs and options; remove it or "
@@ -69,9 +89,10 @@ static mousse_status check_existing(const char *out, const json_t *recipe, mo_da
                  out);
 }
 
-static size_t cut_training_text(const void *user, const char *text, size_t length, size_t least)
+static size_t cut_training_text(void *user, const char *text, size_t length, size_t least,
+                                size_t most)
 {
-  return bpe_trainer_cut(user, text, length, least);
+  return bpe_trainer_cut(user, text, length, least, most);
 }
 
 static mousse_status train_on(bpe_trainer *trainer, const dataset_options *options,
@@ -155,6 +176,57 @@ static mousse_status write_batch(build *b, batch_encoder *batch, mo_error *error
   return MOUSSE_OK;
 }
 
+static void tell(const dataset_options *options, const char *text)
+{
+  if (options->notice != NULL) options->notice(options->user, text);
+}
+
+static void tell_notes(const dataset_options *options, corpus_notes n)
+{
+  char text[4096 + 256];
+  if (n.marks > 0) {
+    snprintf(text, sizeof text, "%llu %s with a byte order mark, which was dropped",
+             (unsigned long long)n.marks, n.marks == 1 ? "file starts" : "files start");
+    tell(options, text);
+  }
+  if (n.utf16_files > 0) {
+    snprintf(text, sizeof text,
+             "%s looks like UTF-16, and its bytes are taken as they are; 'iconv -f UTF-16 -t "
+             "UTF-8' converts it (files of this kind: %llu)",
+             n.utf16_path, (unsigned long long)n.utf16_files);
+    tell(options, text);
+  }
+  if (n.bad_files > 0) {
+    snprintf(text, sizeof text,
+             "%llu bytes are not UTF-8, the first at byte %llu of %s (files with such bytes: "
+             "%llu); they are kept as they are",
+             (unsigned long long)n.bad_bytes, (unsigned long long)n.bad_offset, n.bad_path,
+             (unsigned long long)n.bad_files);
+    tell(options, text);
+  }
+}
+
+/* A split without tokens is of no use to anybody; why there is none follows from the sizes. */
+static mousse_status check_splits(const build *b, mo_error *error)
+{
+  const char *input = b->options->inputs[0];
+  const double fraction = b->options->val_fraction;
+  if (b->text_bytes == 0)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: there is no text in the inputs", input);
+  if (b->train.counts.tokens == 0)
+    return mo_fail(
+        error, MOUSSE_BAD_FORMAT,
+        "%s: %llu bytes of text are too few to divide: with --val-fraction %g nothing "
+        "is left for training; give more text or a smaller fraction",
+        input, (unsigned long long)b->text_bytes, fraction);
+  if (b->val.counts.tokens == 0 && fraction > 0)
+    return mo_fail(error, MOUSSE_BAD_FORMAT,
+                   "%s: no validation part: %g of %llu bytes of text is less than half of the "
+                   "smallest piece; give more text, a larger --val-fraction, or 0 for none",
+                   input, fraction, (unsigned long long)b->text_bytes);
+  return MOUSSE_OK;
+}
+
 static mousse_status write_text(build *b, mo_corpus *text, batch_encoder *batch,
                                 mo_error *error)
 {
@@ -171,9 +243,8 @@ static mousse_status write_text(build *b, mo_corpus *text, batch_encoder *batch,
   }
   MO_TRY(write_batch(b, batch, error));
   report(b->options, "tokenizing", text);
-  if (b->text_bytes == 0)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: there is no text in the inputs",
-                   b->options->inputs[0]);
+  tell_notes(b->options, corpus_get_notes(text));
+  MO_TRY(check_splits(b, error));
   MO_TRY(split_writer_finish(&b->train, error));
   return split_writer_finish(&b->val, error);
 }
@@ -189,47 +260,24 @@ static mousse_status write_shards(build *b, uint64_t input_bytes, mo_error *erro
 {
   mo_corpus *text = NULL;
   batch_encoder *batch = NULL;
+  cutter cut = {.tokenizer = b->tokenizer};
   const corpus_options read = {.field = b->options->field,
                                .separator = b->options->separator,
                                .piece_bytes = piece_size(b->options, input_bytes),
                                .cut = cut_text,
-                               .cut_user = b->tokenizer};
+                               .cut_user = &cut};
   mousse_status status =
       corpus_open(&text, b->options->inputs, b->options->input_count, &read, error);
+  if (status == MOUSSE_OK && b->tokenizer->rule != NULL)
+    status = split_scratch_open(&cut.scratch, b->tokenizer->rule, error);
   if (status == MOUSSE_OK)
     status = batch_encoder_open(&batch, b->tokenizer, b->options->threads, error);
   if (status == MOUSSE_OK) status = write_text(b, text, batch, error);
   batch_encoder_close(batch);
   corpus_close(text);
+  split_scratch_close(cut.scratch);
   split_writer_abandon(&b->train);
   split_writer_abandon(&b->val);
-  return status;
-}
-
-static json_t *part_json(const dataset_split *part)
-{
-  return json_pack("{s:I, s:I, s:I}", "tokens", (json_int_t)part->tokens, "documents",
-                   (json_int_t)part->documents, "shards", (json_int_t)part->shards);
-}
-
-static mousse_status write_manifest(const build *b, const char *directory, json_t *recipe,
-                                    mo_error *error)
-{
-  char path[4096];
-  json_free_t release = NULL;
-  MO_TRY(mo_path_join(path, sizeof path, directory, DATASET_MANIFEST, error));
-  json_t *root = json_pack("{s:s, s:i, s:s, s:I, s:I, s:I, s:o, s:o, s:O}", "format",
-                           "mousse-dataset", "version", 1, "name", b->options->name,
-                           "vocabulary", (json_int_t)b->tokenizer->tokens.count, "end_of_text",
-                           (json_int_t)b->tokenizer->end_of_text, "text_bytes",
-                           (json_int_t)b->text_bytes, "train", part_json(&b->train.counts),
-                           "val", part_json(&b->val.counts), "recipe", recipe);
-  char *text = json_dumps(root, JSON_INDENT(2));
-  json_decref(root);
-  if (text == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", path);
-  const mousse_status status = mo_file_write(path, text, strlen(text), error);
-  json_get_alloc_funcs(NULL, &release);
-  release(text);
   return status;
 }
 
@@ -251,7 +299,13 @@ static mousse_status fill_directory(build *b, const char *directory, uint64_t in
   MO_TRY(write_shards(b, input_bytes, error));
   MO_TRY(mo_path_join(path, sizeof path, directory, "tokenizer.json", error));
   MO_TRY(tokenizer_save(b->tokenizer, path, error));
-  return write_manifest(b, directory, recipe, error);
+  mo_dataset made = {.vocabulary = b->tokenizer->tokens.count,
+                     .end_of_text = b->tokenizer->end_of_text,
+                     .text_bytes = b->text_bytes,
+                     .train = b->train.counts,
+                     .val = b->val.counts};
+  snprintf(made.name, sizeof made.name, "%s", b->options->name);
+  return dataset_write(&made, directory, recipe, error);
 }
 
 /* NAME_train_000000.bin and NAME_val_000000.bin of any NAME, also while they are written. */

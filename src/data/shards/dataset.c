@@ -1,12 +1,13 @@
 /* dataset.c - reading the manifest of a directory of shards. */
 #include "data/shards/dataset.h"
 
-#include <jansson.h>
+#include "base/json_text.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LARGEST_MANIFEST = 1 << 26 };
+enum { LARGEST_MANIFEST = 1 << 26, MOST_VALUES = 1 << 21 };
 
 static mousse_status take_count(const json_t *object, const char *path, const char *key,
                                 uint64_t most, uint64_t *value, mo_error *error)
@@ -62,14 +63,37 @@ static mousse_status read_manifest(mo_dataset *dataset, const char *path, const 
 mousse_status dataset_parse(mo_dataset *dataset, const char *path, const char *data,
                             size_t size, mo_error *error)
 {
-  json_error_t problem;
+  json_t *root = NULL;
   *dataset = (struct mo_dataset){0};
-  json_t *root = json_loadb(data, size, JSON_REJECT_DUPLICATES, &problem);
-  if (root == NULL)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %d, column %d: %s", path, problem.line,
-                   problem.column, problem.text);
+  MO_TRY(mo_json_parse(&root, path, data, size, MOST_VALUES, JSON_REJECT_DUPLICATES, error));
   const mousse_status status = read_manifest(dataset, path, root, error);
   json_decref(root);
+  return status;
+}
+
+static json_t *part_json(const dataset_split *part)
+{
+  return json_pack("{s:I, s:I, s:I}", "tokens", (json_int_t)part->tokens, "documents",
+                   (json_int_t)part->documents, "shards", (json_int_t)part->shards);
+}
+
+mousse_status dataset_write(const mo_dataset *dataset, const char *directory, json_t *recipe,
+                            mo_error *error)
+{
+  char path[4096];
+  json_free_t release = NULL;
+  MO_TRY(mo_path_join(path, sizeof path, directory, DATASET_MANIFEST, error));
+  json_t *root = json_pack(
+      "{s:s, s:i, s:s, s:I, s:I, s:I, s:o, s:o, s:O}", "format", "mousse-dataset", "version", 1,
+      "name", dataset->name, "vocabulary", (json_int_t)dataset->vocabulary, "end_of_text",
+      (json_int_t)dataset->end_of_text, "text_bytes", (json_int_t)dataset->text_bytes, "train",
+      part_json(&dataset->train), "val", part_json(&dataset->val), "recipe", recipe);
+  char *text = json_dumps(root, JSON_INDENT(2));
+  json_decref(root);
+  if (text == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", path);
+  const mousse_status status = mo_file_write(path, text, strlen(text), error);
+  json_get_alloc_funcs(NULL, &release);
+  release(text);
   return status;
 }
 

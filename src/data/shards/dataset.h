@@ -35,6 +35,13 @@ mousse_status dataset_open(mo_dataset *dataset, const char *directory, mo_error 
 mousse_status dataset_parse(mo_dataset *dataset, const char *path, const char *data,
                             size_t size, mo_error *error);
 
+struct json_t; /* of Jansson */
+
+/* Writes the manifest; recipe, what the data was made from, is a JSON object and stays the
+ * caller's. */
+mousse_status dataset_write(const mo_dataset *dataset, const char *directory,
+                            struct json_t *recipe, mo_error *error);
+
 typedef struct dataset_options {
   const char *const *inputs;
   size_t input_count;
@@ -46,6 +53,8 @@ typedef struct dataset_options {
   int threads;
   /* Called now and then: how much of the inputs' bytes is done. May be NULL. */
   void (*progress)(void *user, const char *stage, uint64_t done, uint64_t total);
+  /* A sentence about the inputs that the user should know. May be NULL. */
+  void (*notice)(void *user, const char *text);
   void *user;
 } dataset_options;
 
@@ -54,9 +63,10 @@ typedef struct dataset_options {
  * cleared. When `out` was made from the same recipe already, *existed is set and nothing done.
  *
  * Validation: text is taken in units, documents or, of longer ones, pieces of 1 to 64 KiB (a
- * quarter of what is wanted for validation). A unit goes to validation when half of it or more
- * fits into val_fraction of the text so far minus what has gone there already. Where the text
- * of a document changes sides, it starts anew with an end-of-text token. */
+ * quarter of what is wanted for validation), cut where the tokenizer's rule permits it best
+ * (split_cut). A unit goes to validation when half of it or more fits into val_fraction of the
+ * text so far minus what has gone there already. Where the text of a document changes sides, it
+ * starts anew with an end-of-text token. A split without any token is an error. */
 mousse_status dataset_build(const dataset_options *options, mo_dataset *dataset, bool *existed,
                             mo_error *error);
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { DEFAULT_PIECE = 1 << 16 };
+enum { DEFAULT_PIECE = 1 << 16, AHEAD = 1 << 10 };
 
 struct mo_corpus {
   corpus_options options;
@@ -11,9 +11,9 @@ struct mo_corpus {
   uint32_t next_file;
   mo_source *source; /* NULL between files */
   uint64_t consumed; /* of the files that are done */
-  mo_buffer text;    /* of the document, not yet handed out from start on */
+  corpus_notes notes;
+  mo_buffer text; /* of the document, not yet handed out from start on */
   size_t start;
-  size_t searched;      /* no place to cut before this offset from start */
   bool document_ended;  /* all of the document is in text */
   bool starts_document; /* the next piece is its first */
 };
@@ -59,6 +59,11 @@ uint64_t corpus_consumed(const mo_corpus *c)
   return c->consumed + (c->source != NULL ? source_consumed(c->source) : 0);
 }
 
+corpus_notes corpus_get_notes(const mo_corpus *c)
+{
+  return c->notes;
+}
+
 const file_list *corpus_files(const mo_corpus *c)
 {
   return &c->files;
@@ -73,27 +78,24 @@ static mousse_status fetch(mo_corpus *c, mo_error *error)
         source_open(&c->source, file_list_get(&c->files, c->next_file++), &c->options, error));
   MO_TRY(source_more(c->source, &c->text, &c->document_ended, &file_ended, error));
   if (!file_ended) return MOUSSE_OK;
+  source_note(c->source, file_list_get(&c->files, c->next_file - 1), &c->notes);
   c->consumed += source_consumed(c->source);
   source_close(c->source);
   c->source = NULL;
   return MOUSSE_OK;
 }
 
-/* How much of the text at hand can be given out now; 0: more is needed. */
-static size_t ready(mo_corpus *c)
+/* How much of the text at hand can be given out now; 0: more is needed. What is known behind
+ * the piece does not depend on the sizes in which the text came in. */
+static size_t ready(const mo_corpus *c)
 {
-  const char *text = c->text.data + c->start;
   const size_t length = c->text.size - c->start, piece = c->options.piece_bytes;
-  if (length <= piece) return c->document_ended ? length : 0;
+  if (length < piece + AHEAD && !c->document_ended) return 0;
+  if (length <= piece) return length;
+  const size_t known = length < piece + AHEAD ? length : piece + AHEAD;
   if (c->options.cut == NULL) return piece;
-  /* The last place in the first piece; if there is none, in what came since. */
-  const size_t least = c->searched > 0 ? c->searched : piece / 2 + 1;
-  const size_t most = c->searched > 0 ? length : piece;
-  size_t cut = c->options.cut(c->options.cut_user, text, most, least);
-  if (cut == 0 && most < length) cut = c->options.cut(c->options.cut_user, text, length, most);
-  if (cut > 0) return cut;
-  c->searched = length;
-  return c->document_ended ? length : 0;
+  return c->options.cut(c->options.cut_user, c->text.data + c->start, known, piece / 2 + 1,
+                        piece - 1);
 }
 
 /* Drops what was handed out, now and then, so that moving stays cheap. */
@@ -113,7 +115,6 @@ mousse_status corpus_next(mo_corpus *c, corpus_piece *piece, mo_error *error)
     if (length > 0) {
       *piece = (corpus_piece){c->text.data + c->start, length, c->starts_document};
       c->start += length;
-      c->searched = 0;
       c->starts_document = false;
       return MOUSSE_OK;
     }

@@ -15,15 +15,17 @@
 
 #include <stdbool.h>
 
-/* Where text may be cut, not before `least`; 0: nowhere. */
-typedef size_t (*corpus_cut)(const void *user, const char *text, size_t length, size_t least);
+/* Where to cut text of which `length` bytes are known: from `least` to `most`, which is less
+ * than length. */
+typedef size_t (*corpus_cut)(void *user, const char *text, size_t length, size_t least,
+                             size_t most);
 
 typedef struct corpus_options {
   const char *field;     /* of JSON lines; NULL: "text" */
   const char *separator; /* NULL or "": none */
-  size_t piece_bytes;    /* pieces have about this size; 0: 64 KiB */
+  size_t piece_bytes;    /* the longest piece, usually also the length; 0: 64 KiB */
   corpus_cut cut;        /* NULL: anywhere */
-  const void *cut_user;
+  void *cut_user;
 } corpus_options;
 
 typedef struct corpus_piece {
@@ -31,6 +33,15 @@ typedef struct corpus_piece {
   size_t length;    /* 0: there is no more */
   bool starts_document;
 } corpus_piece;
+
+/* What is odd about the text files that have been read so far. */
+typedef struct corpus_notes {
+  uint64_t marks; /* byte order marks, which were dropped */
+  uint64_t utf16_files, bad_files,
+      bad_bytes;                     /* bytes that are not UTF-8, and files with such */
+  const char *utf16_path, *bad_path; /* the first of each; valid with the corpus */
+  uint64_t bad_offset;               /* of the first such byte in bad_path */
+} corpus_notes;
 
 typedef struct mo_corpus mo_corpus;
 
@@ -44,6 +55,8 @@ mousse_status corpus_next(mo_corpus *corpus, corpus_piece *piece, mo_error *erro
 /* Of the input files' own bytes: how many there are, and how many have been read. */
 uint64_t corpus_bytes(const mo_corpus *corpus);
 uint64_t corpus_consumed(const mo_corpus *corpus);
+
+corpus_notes corpus_get_notes(const mo_corpus *corpus);
 
 /* The files that the inputs stand for. */
 const file_list *corpus_files(const mo_corpus *corpus);
@@ -60,6 +73,8 @@ void source_close(mo_source *source); /* accepts NULL */
 mousse_status source_more(mo_source *source, mo_buffer *text, bool *document_ended,
                           bool *file_ended, mo_error *error);
 uint64_t source_consumed(const mo_source *source);
+/* Adds what is odd about it, once it has ended. path: as notes shall name it. */
+void source_note(const mo_source *source, const char *path, corpus_notes *notes);
 
 /* The text of one JSON line. */
 mousse_status source_parse_line(const char *path, uint64_t line, const char *data, size_t size,

@@ -1,13 +1,18 @@
 /* source.c - one input file as a sequence of parts of documents. */
+#include "base/json_text.h"
+#include "base/utf8.h"
 #include "data/text/corpus.h"
-
 #include "data/text/text_stream.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 1 << 16, LONGEST_LINE = 1 << 30 };
+enum {
+  BLOCK_BYTES = 1 << 16,
+  FIRST_BYTES = 1 << 12, /* looked at to recognise an encoding */
+  LONGEST_LINE = 1 << 26,
+  MOST_VALUES = 100000 /* of a line */
+};
 
 typedef enum kind { TEXT_FILE, JSON_LINES } kind;
 
@@ -19,6 +24,8 @@ struct mo_source {
   mo_buffer pending; /* read from the stream but not yet handed on */
   size_t pending_start;
   bool stream_ended;
+  bool has_mark, is_utf16; /* starts with a byte order mark; looks like UTF-16 */
+  mo_utf8_count utf8;
   bool inside_line; /* the pending text goes on in the middle of a line */
   char path[4096];
 };
@@ -40,6 +47,61 @@ static kind kind_of(const char *path)
   return lines ? JSON_LINES : TEXT_FILE;
 }
 
+/* Reads one more block into pending, dropping what was handed on. */
+static mousse_status read_block(mo_source *s, mo_error *error)
+{
+  mo_buffer *p = &s->pending;
+  size_t got = 0;
+  if (s->pending_start > 0)
+    memmove(p->data, p->data + s->pending_start, p->size - s->pending_start);
+  p->size -= s->pending_start;
+  s->pending_start = 0;
+  if (!mo_grow(NULL, &p->data, &p->capacity, p->size + BLOCK_BYTES, 1))
+    return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for a line of %zu bytes", s->path,
+                   p->size);
+  MO_TRY(text_stream_read(s->stream, p->data + p->size, BLOCK_BYTES, &got, error));
+  if (s->kind == TEXT_FILE) mo_utf8_count_add(&s->utf8, p->data + p->size, got);
+  p->size += got;
+  s->stream_ended = got == 0;
+  if (s->stream_ended) mo_utf8_count_finish(&s->utf8);
+  return MOUSSE_OK;
+}
+
+/* ASCII as UTF-16 has a zero in every other place, all of them even or all of them odd. */
+static bool has_alternating_zeros(const char *data, size_t size)
+{
+  size_t zeros[2] = {0, 0};
+  for (size_t i = 0; i < size; i++) zeros[i % 2] += data[i] == '\0';
+  return size >= 16 &&
+         ((zeros[0] == 0 && zeros[1] > size / 4) || (zeros[1] == 0 && zeros[0] > size / 4));
+}
+
+/* A byte order mark is no text: it is dropped. */
+static mousse_status look_at_start(mo_source *s, mo_error *error)
+{
+  while (s->pending.size < FIRST_BYTES && !s->stream_ended) MO_TRY(read_block(s, error));
+  const char *data = s->pending.data;
+  const size_t size = s->pending.size < FIRST_BYTES ? s->pending.size : FIRST_BYTES;
+  s->has_mark = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0;
+  if (s->has_mark) s->pending_start = 3;
+  s->is_utf16 =
+      size >= 2 && (memcmp(data, "\xff\xfe", 2) == 0 || memcmp(data, "\xfe\xff", 2) == 0 ||
+                    has_alternating_zeros(data, size));
+  return MOUSSE_OK;
+}
+
+void source_note(const mo_source *s, const char *path, corpus_notes *notes)
+{
+  notes->marks += s->has_mark;
+  if (s->is_utf16 && notes->utf16_files++ == 0) notes->utf16_path = path;
+  if (s->utf8.bad == 0) return;
+  if (notes->bad_files++ == 0) {
+    notes->bad_path = path;
+    notes->bad_offset = s->utf8.first_bad;
+  }
+  notes->bad_bytes += s->utf8.bad;
+}
+
 mousse_status source_open(mo_source **opened, const char *path, const corpus_options *options,
                           mo_error *error)
 {
@@ -49,7 +111,8 @@ mousse_status source_open(mo_source **opened, const char *path, const corpus_opt
   s->kind = kind_of(path);
   s->field = options->field != NULL ? options->field : "text";
   s->separator = options->separator != NULL ? options->separator : "";
-  const mousse_status status = text_stream_open(&s->stream, path, error);
+  mousse_status status = text_stream_open(&s->stream, path, error);
+  if (status == MOUSSE_OK) status = look_at_start(s, error);
   if (status != MOUSSE_OK) {
     source_close(s);
     return status;
@@ -69,24 +132,6 @@ void source_close(mo_source *s)
 uint64_t source_consumed(const mo_source *s)
 {
   return s->stream != NULL ? text_stream_consumed(s->stream) : 0;
-}
-
-/* Reads one more block into pending, dropping what was handed on. */
-static mousse_status read_block(mo_source *s, mo_error *error)
-{
-  mo_buffer *p = &s->pending;
-  size_t got = 0;
-  if (s->pending_start > 0)
-    memmove(p->data, p->data + s->pending_start, p->size - s->pending_start);
-  p->size -= s->pending_start;
-  s->pending_start = 0;
-  if (!mo_grow(NULL, &p->data, &p->capacity, p->size + BLOCK_BYTES, 1))
-    return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for a line of %zu bytes", s->path,
-                   p->size);
-  MO_TRY(text_stream_read(s->stream, p->data + p->size, BLOCK_BYTES, &got, error));
-  p->size += got;
-  s->stream_ended = got == 0;
-  return MOUSSE_OK;
 }
 
 static bool is_separator(const mo_source *s, const char *line, size_t length)
@@ -125,11 +170,10 @@ static bool hand_on_lines(mo_source *s, mo_buffer *text, bool *document_ended)
 static mousse_status more_text(mo_source *s, mo_buffer *text, bool *document_ended,
                                bool *file_ended, mo_error *error)
 {
-  if (s->pending_start == s->pending.size || !s->stream_ended) {
-    const char *unread = s->pending.data + s->pending_start;
-    const size_t size = s->pending.size - s->pending_start;
-    if (size == 0 || memchr(unread, '\n', size) == NULL) MO_TRY(read_block(s, error));
-  }
+  const size_t size = s->pending.size - s->pending_start;
+  if (!s->stream_ended &&
+      (size == 0 || memchr(s->pending.data + s->pending_start, '\n', size) == NULL))
+    MO_TRY(read_block(s, error));
   if (s->stream_ended && s->pending_start == s->pending.size) {
     *file_ended = *document_ended = true;
     return MOUSSE_OK;
@@ -142,18 +186,23 @@ mousse_status source_parse_line(const char *path, uint64_t line, const char *dat
                                 const char *field, mo_buffer *text, mo_error *error)
 {
   json_error_t problem;
+  const unsigned long long number = line;
+  if (size >= MOST_VALUES && mo_json_values(data, size) > MOST_VALUES)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %llu has more than %d JSON values", path,
+                   number, MOST_VALUES);
   json_t *object = json_loadb(data, size, JSON_ALLOW_NUL, &problem);
+  if (object == NULL && json_error_code(&problem) == json_error_out_of_memory)
+    return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for line %llu", path, number);
   if (object == NULL)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %llu, column %d: %s", path,
-                   (unsigned long long)line, problem.column, problem.text);
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %llu, column %d: %s", path, number,
+                   problem.column, problem.text);
   const json_t *value = json_object_get(object, field);
   mousse_status status = MOUSSE_OK;
   if (!json_is_string(value))
     status = mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %llu has no text in field '%s'", path,
-                     (unsigned long long)line, field);
+                     number, field);
   else if (!mo_buffer_add(text, json_string_value(value), json_string_length(value)))
-    status = mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for line %llu", path,
-                     (unsigned long long)line);
+    status = mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for line %llu", path, number);
   json_decref(object);
   return status;
 }
@@ -162,14 +211,17 @@ mousse_status source_parse_line(const char *path, uint64_t line, const char *dat
 static mousse_status whole_line(mo_source *s, size_t *length, mo_error *error)
 {
   for (size_t searched = 0;;) {
-    const char *unread = s->pending.data + s->pending_start;
     const size_t size = s->pending.size - s->pending_start;
+    if (size == 0 && s->stream_ended) return MOUSSE_OK; /* *length is 0 */
+    const char *unread = size > 0 ? s->pending.data + s->pending_start : "";
     const char *end = size > searched ? memchr(unread + searched, '\n', size - searched) : NULL;
     *length = end != NULL ? (size_t)(end - unread) + 1 : size;
     if (end != NULL || s->stream_ended) return MOUSSE_OK;
     if (size > LONGEST_LINE)
-      return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %llu is longer than %d bytes", s->path,
-                     (unsigned long long)s->line + 1, LONGEST_LINE);
+      return mo_fail(
+          error, MOUSSE_BAD_FORMAT,
+          "%s: line %llu is longer than %d bytes, the most that a JSON line may have", s->path,
+          (unsigned long long)s->line + 1, LONGEST_LINE);
     searched = size;
     MO_TRY(read_block(s, error));
   }

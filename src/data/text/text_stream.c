@@ -12,14 +12,21 @@
 #include <zlib.h>
 #include <zstd.h>
 
-enum { INPUT_BYTES = 1 << 17, GZIP_WINDOW = 15 + 16 };
+/* A file of some kilobytes can unpack to terabytes. Text does not shrink a thousandfold, except
+ * in small files of one repeated line. */
+enum {
+  INPUT_BYTES = 1 << 17,
+  GZIP_WINDOW = 15 + 16,
+  PRODUCED_UNCHECKED = 1 << 26,
+  LARGEST_RATIO = 2000
+};
 
 typedef enum kind { PLAIN, GZIP, ZSTANDARD } kind;
 
 struct text_stream {
   int descriptor;
   kind kind;
-  uint64_t consumed;
+  uint64_t consumed, produced, members;
   size_t start, end; /* of the unread part of input */
   bool input_ended;
   bool in_member; /* inside a gzip member or zstd frame */
@@ -106,10 +113,14 @@ static mousse_status read_plain(text_stream *s, char *buffer, size_t capacity, s
   return MOUSSE_OK;
 }
 
-/* One call of inflate; several gzip members may follow each other. */
+/* One call of inflate; several gzip members may follow each other, and zeros after them, with
+ * which tapes and disks are filled up. */
 static mousse_status step_gzip(text_stream *s, char *buffer, size_t capacity, size_t *got,
                                mo_error *error)
 {
+  if (!s->in_member && s->members > 0)
+    while (s->start < s->end && s->input[s->start] == 0) s->start++;
+  if (!s->in_member && s->start == s->end) return MOUSSE_OK;
   if (!s->in_member) inflateReset(&s->gzip);
   s->in_member = true;
   s->gzip.next_in = s->input + s->start;
@@ -119,7 +130,10 @@ static mousse_status step_gzip(text_stream *s, char *buffer, size_t capacity, si
   const int result = inflate(&s->gzip, Z_NO_FLUSH);
   s->start = s->end - s->gzip.avail_in;
   *got = capacity - s->gzip.avail_out;
-  if (result == Z_STREAM_END) s->in_member = false;
+  if (result == Z_STREAM_END) {
+    s->in_member = false;
+    s->members++;
+  }
   if (result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: damaged gzip data: %s", s->path,
                  s->gzip.msg != NULL ? s->gzip.msg : "unexpected contents");
@@ -154,6 +168,11 @@ mousse_status text_stream_read(text_stream *s, char *buffer, size_t capacity, si
       MO_TRY(step_gzip(s, buffer, capacity, got, error));
     else
       MO_TRY(step_zstd(s, buffer, capacity, got, error));
+    s->produced += *got;
+    if (s->produced > PRODUCED_UNCHECKED && s->produced / s->consumed > LARGEST_RATIO)
+      return mo_fail(error, MOUSSE_BAD_FORMAT,
+                     "%s: unpacks to more than %d times its size; that is no text", s->path,
+                     LARGEST_RATIO);
     if (*got == 0 && s->in_member && s->start == before && s->input_ended)
       return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: the compressed data is cut off", s->path);
   }

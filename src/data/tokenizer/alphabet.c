@@ -1,7 +1,7 @@
-/* alphabet.c - bytes as printable characters, and what is UTF-8. */
+/* alphabet.c - bytes as printable characters. */
 #include "data/tokenizer/alphabet.h"
 
-#include <string.h>
+#include "base/utf8.h"
 
 static bool is_printable(unsigned byte)
 {
@@ -62,7 +62,7 @@ bool alphabet_read(const char *spelled, size_t length, char *bytes, size_t *coun
 {
   *count = 0;
   for (size_t i = 0; i < length;) {
-    const size_t step = utf8_sequence(spelled + i, length - i);
+    const size_t step = mo_utf8_sequence(spelled + i, length - i);
     if (step == 0 || step > 2) return false;
     const unsigned first = (unsigned char)spelled[i];
     const uint32_t c =
@@ -72,37 +72,4 @@ bool alphabet_read(const char *spelled, size_t length, char *bytes, size_t *coun
     i += step;
   }
   return true;
-}
-
-size_t utf8_sequence(const char *text, size_t length)
-{
-  const unsigned char *s = (const unsigned char *)text;
-  if (length == 0) return 0;
-  if (s[0] < 0x80) return 1;
-  const size_t size = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-  if (s[0] < 0xc2 || s[0] > 0xf4 || length < size) return 0;
-  for (size_t i = 1; i < size; i++)
-    if ((s[i] & 0xc0) != 0x80) return 0;
-  if (s[0] == 0xe0 && s[1] < 0xa0) return 0; /* overlong */
-  if (s[0] == 0xed && s[1] > 0x9f) return 0; /* surrogate */
-  if (s[0] == 0xf0 && s[1] < 0x90) return 0; /* overlong */
-  if (s[0] == 0xf4 && s[1] > 0x8f) return 0; /* above U+10FFFF */
-  return size;
-}
-
-size_t utf8_prefix(const char *text, size_t length)
-{
-  size_t at = 0;
-  while (at < length) {
-    uint64_t eight = 0;
-    while (length - at >= 8) { /* plain ASCII, eight at a time */
-      memcpy(&eight, text + at, 8);
-      if ((eight & UINT64_C(0x8080808080808080)) != 0) break;
-      at += 8;
-    }
-    const size_t step = utf8_sequence(text + at, length - at);
-    if (step == 0) break;
-    at += step;
-  }
-  return at;
 }

@@ -1,7 +1,6 @@
-/* alphabet.h - bytes as printable characters, the way GPT-2's vocabulary files spell them, and
- * which bytes are UTF-8.
+/* alphabet.h - bytes as printable characters, the way GPT-2's vocabulary files spell them.
  *
- * The alphabet: a byte that is a printable Latin-1 character (33..126, 161..172, 174..255)
+ * A byte that is a printable Latin-1 character (33..126, 161..172, 174..255)
  * stands for itself; the other 68 bytes, in order, are the characters U+0100 .. U+0143. So a
  * space is U+0120 and every token is text without spaces.
  */
@@ -24,12 +23,5 @@ bool alphabet_read(const char *spelled, size_t length, char *bytes, size_t *coun
 
 /* The k-th byte in the order in which GPT-2's vocabulary numbers them, from 0. */
 unsigned char alphabet_byte_at(unsigned k);
-
-/* How long the UTF-8 sequence at the start of text is; 0 when it is not one (RFC 3629: no
- * overlong forms, no surrogates, nothing above U+10FFFF). */
-size_t utf8_sequence(const char *text, size_t length);
-
-/* The longest prefix of text that is UTF-8. */
-size_t utf8_prefix(const char *text, size_t length);
 
 #endif

@@ -38,7 +38,9 @@ struct bpe_trainer {
   size_t pair_capacity;
   mo_pair_table index; /* rank = place in pairs */
   mo_heap heap;        /* of (2^64 - 1 - count, left << 32 | right) */
-  uint32_t *touched;   /* pairs to put on the heap after the merge going on */
+  size_t *places;      /* in the word being merged: where the new symbols are */
+  size_t place_count, place_capacity;
+  uint32_t *touched; /* pairs to put on the heap after the merge going on */
   size_t touched_count, touched_capacity;
 };
 
@@ -64,6 +66,7 @@ void bpe_trainer_close(bpe_trainer *t)
   mo_release(NULL, t->pairs, t->pair_capacity * sizeof *t->pairs);
   mo_pair_table_close(&t->index);
   mo_heap_close(&t->heap);
+  mo_release(NULL, t->places, t->place_capacity * sizeof *t->places);
   mo_release(NULL, t->touched, t->touched_capacity * sizeof *t->touched);
   mo_release(NULL, t->words, t->texts.count * sizeof *t->words);
   mo_release(NULL, t->symbols, t->symbol_capacity * sizeof *t->symbols);
@@ -94,9 +97,10 @@ mousse_status bpe_trainer_add(bpe_trainer *t, const char *text, size_t length, m
   return mo_fail(error, status, "no memory to count the words of the text");
 }
 
-size_t bpe_trainer_cut(const bpe_trainer *t, const char *text, size_t length, size_t least)
+size_t bpe_trainer_cut(bpe_trainer *t, const char *text, size_t length, size_t least,
+                       size_t most)
 {
-  return split_cut(t->rule, text, length, least);
+  return split_cut(t->rule, t->scratch, text, length, least, most);
 }
 
 /* The most frequent pair comes first, of equals the one with the smallest ids. */
@@ -154,27 +158,37 @@ static bool fill_words(bpe_trainer *t, const mo_tokenizer *tokenizer)
   return true;
 }
 
-/* Replaces left right by result in one word; the pairs that vanish lose its count. */
-static void merge_symbols(bpe_trainer *t, word *w, uint32_t left, uint32_t right,
+/* Pairs first .. end - 1 of a word lose its count. */
+static void take_away(bpe_trainer *t, const word *w, size_t first, size_t end)
+{
+  const uint32_t *s = t->symbols + w->start;
+  for (size_t p = first; p < end && p + 1 < w->length; p++)
+    pair_of(t, s[p], s[p + 1])->count -= w->count;
+}
+
+/* Replaces left right by result in one word and notes where. Pairs that vanish, these two and
+ * the ones with their neighbours, lose the word's count; a pair between two such places does so
+ * once. What is still to be read has not been written over: the word only gets shorter. */
+static bool merge_symbols(bpe_trainer *t, word *w, uint32_t left, uint32_t right,
                           uint32_t result)
 {
   uint32_t *s = t->symbols + w->start;
-  size_t kept = 0;
-  for (size_t i = 0; i + 1 < w->length; i++) pair_of(t, s[i], s[i + 1])->count -= w->count;
+  size_t kept = 0, settled = 0; /* pairs before `settled` are done */
+  t->place_count = 0;
   for (size_t i = 0; i < w->length; kept++) {
     const bool joins = i + 1 < w->length && s[i] == left && s[i + 1] == right;
+    if (joins) {
+      take_away(t, w, i > settled ? i - 1 : settled, i + 2);
+      settled = i + 2;
+      if (!mo_grow(NULL, &t->places, &t->place_capacity, t->place_count + 1, sizeof *t->places))
+        return false;
+      t->places[t->place_count++] = kept;
+    }
     s[kept] = joins ? result : s[i];
     i += joins ? 2 : 1;
   }
   w->length = kept;
-}
-
-static bool contains(const bpe_trainer *t, const word *w, uint32_t left, uint32_t right)
-{
-  const uint32_t *s = t->symbols + w->start;
-  for (size_t i = 0; i + 1 < w->length; i++)
-    if (s[i] == left && s[i + 1] == right) return true;
-  return false;
+  return true;
 }
 
 static bool touch(bpe_trainer *t, pair *p)
@@ -188,20 +202,22 @@ static bool touch(bpe_trainer *t, pair *p)
   return true;
 }
 
-/* One word after a merge: its pairs get its count back, and new pairs learn of the word. */
+/* One word: the pairs of each new symbol with its neighbours get the count, and learn of it. */
 static bool merge_word(bpe_trainer *t, uint32_t number, uint32_t left, uint32_t right,
                        uint32_t result)
 {
   word *w = &t->words[number];
-  if (!contains(t, w, left, right)) return true;
-  merge_symbols(t, w, left, right, result);
+  if (!merge_symbols(t, w, left, right, result)) return false;
   const uint32_t *s = t->symbols + w->start;
-  for (size_t i = 0; i + 1 < w->length; i++) {
-    pair *p = pair_of(t, s[i], s[i + 1]);
-    if (p == NULL) return false;
-    p->count += w->count;
-    if (s[i] != result && s[i + 1] != result) continue;
-    if (!note_word(p, number) || !touch(t, p)) return false;
+  size_t settled = 0; /* pairs before it are done */
+  for (size_t k = 0; k < t->place_count; k++) {
+    const size_t at = t->places[k];
+    for (size_t i = at > settled ? at - 1 : settled; i <= at && i + 1 < w->length; i++) {
+      pair *p = pair_of(t, s[i], s[i + 1]);
+      if (p == NULL || !note_word(p, number) || !touch(t, p)) return false;
+      p->count += w->count;
+    }
+    settled = at + 1;
   }
   return true;
 }

@@ -21,9 +21,9 @@ void bpe_trainer_close(bpe_trainer *trainer); /* accepts NULL */
 mousse_status bpe_trainer_add(bpe_trainer *trainer, const char *text, size_t length,
                               mo_error *error);
 
-/* Where text may be cut between two calls; see split_cut. */
-size_t bpe_trainer_cut(const bpe_trainer *trainer, const char *text, size_t length,
-                       size_t least);
+/* Where text is cut between two calls; see split_cut. */
+size_t bpe_trainer_cut(bpe_trainer *trainer, const char *text, size_t length, size_t least,
+                       size_t most);
 
 /* Learns a tokenizer of this vocabulary, called once; fails when the text has too few words to
  * fill it. */

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { CACHE_SLOTS = 1 << 15, CACHED_BYTES = 22, CACHED_IDS = 10 };
+enum { CACHE_SLOTS = 1 << 15, CACHED_BYTES = 22, CACHED_IDS = 10, LONGEST_PART = 1 << 20 };
 
 /* One cache line; length 0 is free. A new word replaces the one in its slot. */
 typedef struct cached_word {
@@ -144,14 +144,21 @@ static size_t cache_slot(const char *piece, size_t length)
   return (size_t)(hash >> 40) & (CACHE_SLOTS - 1);
 }
 
+/* A piece of any length, in parts that need little memory. */
+static mousse_status merge_long(mo_encoder *encoder, const char *piece, size_t length)
+{
+  for (size_t at = 0; at < length; at += LONGEST_PART) {
+    const size_t part = length - at < LONGEST_PART ? length - at : LONGEST_PART;
+    if (!merge_piece(encoder, piece + at, part)) return MOUSSE_NO_MEMORY;
+  }
+  return MOUSSE_OK;
+}
+
 static mousse_status add_piece(void *user, const char *piece, size_t length)
 {
   mo_encoder *encoder = user;
   mo_id_list *out = encoder->out;
-  if (length > CACHED_BYTES) {
-    if (length >= UINT32_MAX) return MOUSSE_OUT_OF_RANGE;
-    return merge_piece(encoder, piece, length) ? MOUSSE_OK : MOUSSE_NO_MEMORY;
-  }
+  if (length > CACHED_BYTES) return merge_long(encoder, piece, length);
   cached_word *word = &encoder->cache[cache_slot(piece, length)];
   if (word->length == length && memcmp(word->text, piece, length) == 0) {
     if (!mo_id_list_reserve(out, CACHED_IDS)) return MOUSSE_NO_MEMORY;
@@ -191,7 +198,5 @@ mousse_status encoder_encode(mo_encoder *encoder, const char *text, size_t lengt
   encoder->out = NULL;
   if (status == MOUSSE_NO_MEMORY)
     return mo_fail(error, status, "no memory to encode %zu bytes of text", length);
-  if (status == MOUSSE_OUT_OF_RANGE)
-    return mo_fail(error, status, "a word of the text is longer than 4 GB");
   return status;
 }

@@ -3,7 +3,7 @@
 #include "data/tokenizer/split.h"
 
 #include "base/memory.h"
-#include "data/tokenizer/alphabet.h"
+#include "base/utf8.h"
 
 #include <pcre2.h>
 #include <string.h>
@@ -16,6 +16,14 @@ static const char gpt2_pattern[] = "'(?:[stmd]|re|ve|ll)"
                                    "| ?\\p{L}+| ?\\p{N}+| ?[^" WHITE "\\p{L}\\p{N}]+"
                                    "|[" WHITE "]+(?![^" WHITE "])|[" WHITE "]+";
 
+enum {
+  LONGEST_PATTERN = 1 << 14,
+  STACK_BYTES = 1 << 20,
+  MATCH_LIMIT = 10000000,
+  HEAP_KILOBYTES = 1 << 14,
+  WINDOW = 1 << 12, /* how far a match looks at first */
+};
+
 struct split_rule {
   pcre2_code *code;
   bool is_gpt2;
@@ -27,10 +35,25 @@ struct split_scratch {
   pcre2_jit_stack *stack;
 };
 
+/* Settings at the start of an expression, "(*NO_JIT)" and the like, are not the file's to make:
+ * they switch off what keeps memory and time bounded. */
+static mousse_status check_pattern(const char *pattern, mo_error *error)
+{
+  if (strncmp(pattern, "(*", 2) == 0)
+    return mo_fail(error, MOUSSE_BAD_FORMAT,
+                   "split rule '%.80s': settings at the start, (*...), are not allowed",
+                   pattern);
+  if (strlen(pattern) > LONGEST_PATTERN)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "split rule '%.80s...': longer than %d bytes",
+                   pattern, LONGEST_PATTERN);
+  return MOUSSE_OK;
+}
+
 mousse_status split_rule_open(split_rule **rule, const char *pattern, mo_error *error)
 {
   int number = 0;
   PCRE2_SIZE offset = 0;
+  if (pattern != NULL) MO_TRY(check_pattern(pattern, error));
   split_rule *made = mo_allocate(NULL, sizeof *made);
   if (made == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a split rule");
   const char *text = pattern != NULL ? pattern : gpt2_pattern;
@@ -61,7 +84,6 @@ void split_rule_close(split_rule *rule)
 mousse_status split_scratch_open(split_scratch **scratch, const split_rule *rule,
                                  mo_error *error)
 {
-  enum { STACK_BYTES = 1 << 20, MATCH_LIMIT = 10000000 };
   split_scratch *made = mo_allocate(NULL, sizeof *made);
   if (made != NULL) {
     made->match = pcre2_match_data_create_from_pattern(rule->code, NULL);
@@ -74,6 +96,8 @@ mousse_status split_scratch_open(split_scratch **scratch, const split_rule *rule
   }
   /* A rule from a file may be one that backtracks without end. */
   pcre2_set_match_limit(made->context, MATCH_LIMIT);
+  pcre2_set_depth_limit(made->context, MATCH_LIMIT);
+  pcre2_set_heap_limit(made->context, HEAP_KILOBYTES);
   if (made->stack != NULL) pcre2_jit_stack_assign(made->context, NULL, made->stack);
   *scratch = made;
   return MOUSSE_OK;
@@ -88,6 +112,23 @@ void split_scratch_close(split_scratch *scratch)
   mo_release(NULL, scratch, sizeof *scratch);
 }
 
+/* The next match from a place on. It sees at least half a window beyond its end, but no more
+ * than it needs: a rule that looks to the end of the text from every place, as a(?=.*z) does,
+ * would otherwise take the square of its length. */
+static int find_match(const split_rule *rule, split_scratch *scratch, const char *text,
+                      size_t length, size_t from)
+{
+  const PCRE2_SIZE *found = pcre2_get_ovector_pointer(scratch->match);
+  for (size_t window = WINDOW;; window *= 2) {
+    size_t end = window < length - from ? from + window : length;
+    while (end < length && mo_utf8_continues(text[end])) end++;
+    const int result = pcre2_match(rule->code, (PCRE2_SPTR)text, end, from, PCRE2_NO_UTF_CHECK,
+                                   scratch->match, scratch->context);
+    const bool clear = result >= 0 && found[1] + WINDOW / 2 <= end;
+    if (end == length || clear || (result < 0 && result != PCRE2_ERROR_NOMATCH)) return result;
+  }
+}
+
 /* One stretch of valid UTF-8. */
 static mousse_status split_valid(const split_rule *rule, split_scratch *scratch,
                                  const char *text, size_t length, split_piece piece, void *user,
@@ -96,8 +137,7 @@ static mousse_status split_valid(const split_rule *rule, split_scratch *scratch,
   const PCRE2_SIZE *found = pcre2_get_ovector_pointer(scratch->match);
   size_t done = 0, from = 0;
   while (from < length) {
-    const int result = pcre2_match(rule->code, (PCRE2_SPTR)text, length, from,
-                                   PCRE2_NO_UTF_CHECK, scratch->match, scratch->context);
+    const int result = find_match(rule, scratch, text, length, from);
     if (result == PCRE2_ERROR_NOMATCH) break;
     if (result < 0) {
       char reason[200] = "";
@@ -106,7 +146,7 @@ static mousse_status split_valid(const split_rule *rule, split_scratch *scratch,
     }
     const size_t start = found[0], end = found[1];
     if (end <= start) { /* an empty match: look again after the next character */
-      from = start + utf8_sequence(text + start, length - start);
+      from = start + mo_utf8_sequence(text + start, length - start);
       if (start >= length) break;
       continue;
     }
@@ -121,26 +161,19 @@ mousse_status split_text(const split_rule *rule, split_scratch *scratch, const c
                          size_t length, split_piece piece, void *user, mo_error *error)
 {
   for (size_t at = 0; at < length;) {
-    const size_t valid = utf8_prefix(text + at, length - at);
+    const size_t valid = mo_utf8_prefix(text + at, length - at);
     if (valid > 0) MO_TRY(split_valid(rule, scratch, text + at, valid, piece, user, error));
     at += valid;
     size_t run = 0;
-    while (at + run < length && utf8_sequence(text + at + run, length - at - run) == 0) run++;
+    while (at + run < length && mo_utf8_sequence(text + at + run, length - at - run) == 0)
+      run++;
     if (run > 0) MO_TRY(piece(user, text + at, run));
     at += run;
   }
   return MOUSSE_OK;
 }
 
-static bool is_cut(unsigned char before, unsigned char after)
+bool split_is_gpt2(const split_rule *rule)
 {
-  return before > ' ' && before < 127 && (after == ' ' || after == '\n' || after == '\r');
-}
-
-size_t split_cut(const split_rule *rule, const char *text, size_t length, size_t least)
-{
-  if (!rule->is_gpt2) return 0;
-  for (size_t at = length; at-- > 1 && at >= least;)
-    if (is_cut((unsigned char)text[at - 1], (unsigned char)text[at])) return at;
-  return 0;
+  return rule->is_gpt2;
 }

@@ -8,6 +8,8 @@
  * where \s is Unicode's White_Space, as in the original (JavaScript and PCRE each have a
  * slightly different \s, so it is spelled out).
  *
+ * A match sees at least 2 KiB of text beyond its end, and no more than it needs.
+ *
  * Bytes that are not UTF-8: text is cut into stretches of valid UTF-8 and runs of other bytes;
  * the rule is applied to each stretch alone, and a run is one piece.
  */
@@ -36,9 +38,20 @@ void split_scratch_close(split_scratch *scratch); /* accepts NULL */
 mousse_status split_text(const split_rule *rule, split_scratch *scratch, const char *text,
                          size_t length, split_piece piece, void *user, mo_error *error);
 
-/* Where text can be cut so that both sides split as the whole does: the last place in it, not
- * before `least`, that lies between a visible ASCII character and an ASCII space or line end,
- * which no piece of GPT-2's rule joins. 0 when there is none or the rule is not GPT-2's. */
-size_t split_cut(const split_rule *rule, const char *text, size_t length, size_t least);
+bool split_is_gpt2(const split_rule *rule);
+
+/* split_cut.c: where to cut a text of which `length` bytes are at hand and which starts with a
+ * piece, so that both sides can be encoded on their own: a place from `least` to `most`, with
+ * 1 <= least <= most < length. The best there is of, in this order,
+ *
+ *     a place where both sides split as the whole does
+ *     before white space
+ *     between two characters
+ *     most
+ *
+ * so only a text without any border between pieces for most - least bytes is cut inside one.
+ * rule NULL: there are no pieces. */
+size_t split_cut(const split_rule *rule, split_scratch *scratch, const char *text,
+                 size_t length, size_t least, size_t most);
 
 #endif

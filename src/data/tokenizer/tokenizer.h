@@ -2,6 +2,7 @@
  *
  * Text is cut into pieces (split.h); a piece starts as its bytes, and the pair of neighbours
  * with the lowest merge rank (the leftmost of equals) becomes one token until no pair has one.
+ * A piece of more than 1 MiB is merged in parts of 1 MiB.
  * Every byte is a token, so any byte string has ids and decodes to itself. Special tokens are
  * never found in text: "<|endoftext|>" in a document is encoded as ordinary characters.
  *
@@ -76,8 +77,9 @@ mousse_status encoder_encode(mo_encoder *encoder, const char *text, size_t lengt
 /* The bytes of one id; NULL when there is no such id. */
 const char *tokenizer_bytes(const mo_tokenizer *tokenizer, uint32_t id, size_t *length);
 
-/* Where text may be cut in two that encode as the whole does; see split_cut. */
-size_t tokenizer_cut(const mo_tokenizer *tokenizer, const char *text, size_t length,
-                     size_t least);
+/* Where text is cut in two that are encoded on their own; see split_cut. scratch: of the
+ * tokenizer's rule, NULL when it has none. */
+size_t tokenizer_cut(const mo_tokenizer *tokenizer, split_scratch *scratch, const char *text,
+                     size_t length, size_t least, size_t most);
 
 #endif

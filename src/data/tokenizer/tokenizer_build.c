@@ -160,9 +160,8 @@ const char *tokenizer_bytes(const mo_tokenizer *tokenizer, uint32_t id, size_t *
   return mo_text_table_get(&tokenizer->tokens, id, length);
 }
 
-size_t tokenizer_cut(const mo_tokenizer *tokenizer, const char *text, size_t length,
-                     size_t least)
+size_t tokenizer_cut(const mo_tokenizer *tokenizer, split_scratch *scratch, const char *text,
+                     size_t length, size_t least, size_t most)
 {
-  if (tokenizer->rule == NULL) return least < length ? least : 0;
-  return split_cut(tokenizer->rule, text, length, least);
+  return split_cut(tokenizer->rule, scratch, text, length, least, most);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LARGEST_FILE = 1 << 30, PATH_BYTES = 4096 };
+enum { LARGEST_FILE = 1 << 27, PATH_BYTES = 4096 };
 
 static const struct file_pair {
   const char *vocabulary, *merges;

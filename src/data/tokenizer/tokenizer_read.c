@@ -10,12 +10,12 @@
  */
 #include "data/tokenizer/tokenizer.h"
 
+#include "base/json_text.h"
 #include "data/tokenizer/alphabet.h"
 
-#include <jansson.h>
 #include <string.h>
 
-enum { MOST_TOKENS = 1 << 24 };
+enum { MOST_TOKENS = 1 << 21, MOST_VALUES = 1 << 22 };
 
 static const char gpt2_split[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+|"
                                  " ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
@@ -30,11 +30,7 @@ typedef struct entry {
 static mousse_status parse_text(json_t **json, const char *name, const char *data, size_t size,
                                 mo_error *error)
 {
-  json_error_t problem;
-  *json = json_loadb(data, size, JSON_REJECT_DUPLICATES, &problem);
-  if (*json != NULL) return MOUSSE_OK;
-  return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %d, column %d: %s", name, problem.line,
-                 problem.column, problem.text);
+  return mo_json_parse(json, name, data, size, MOST_VALUES, JSON_REJECT_DUPLICATES, error);
 }
 
 static mousse_status place(entry *entries, size_t count, const json_t *id, entry new_entry,

@@ -1,0 +1,44 @@
+/* json_text.c - JSON text to a tree, after a look at its size. */
+#include "base/json_text.h"
+
+/* The place after the string that starts at `at`, its opening quote. */
+static size_t skip_string(const char *text, size_t size, size_t at)
+{
+  for (at++; at < size; at++) {
+    if (text[at] == '\\')
+      at++;
+    else if (text[at] == '"')
+      return at + 1;
+  }
+  return size;
+}
+
+size_t mo_json_values(const char *text, size_t size)
+{
+  size_t values = 1;
+  for (size_t at = 0; at < size;) {
+    if (text[at] == '"') {
+      at = skip_string(text, size, at);
+      continue;
+    }
+    values += text[at] == ',' || text[at] == '[' || text[at] == '{';
+    at++;
+  }
+  return values;
+}
+
+mousse_status mo_json_parse(json_t **root, const char *name, const char *text, size_t size,
+                            size_t most_values, size_t flags, mo_error *error)
+{
+  json_error_t problem;
+  *root = NULL;
+  if (size >= most_values && mo_json_values(text, size) > most_values)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: more than %zu JSON values, the most expected",
+                   name, most_values);
+  *root = json_loadb(text, size, flags, &problem);
+  if (*root != NULL) return MOUSSE_OK;
+  if (json_error_code(&problem) == json_error_out_of_memory)
+    return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to read it", name);
+  return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %d, column %d: %s", name, problem.line,
+                 problem.column, problem.text);
+}

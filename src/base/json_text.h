@@ -1,0 +1,19 @@
+/* json_text.h - JSON text to Jansson's tree, at a bounded price: "{}," takes 3 bytes in a file and
+ * some hundred in memory, so values are counted before the tree is built. */
+#ifndef MOUSSE_BASE_JSON_TEXT_H
+#define MOUSSE_BASE_JSON_TEXT_H
+
+#include "base/error.h"
+
+#include <jansson.h>
+
+/* At least as many as the text has values, for any text: opening brackets and commas outside of
+ * strings, and one. */
+size_t mo_json_values(const char *text, size_t size);
+
+/* The tree of a text with at most `most_values` values. flags: Jansson's. name: the file, or
+ * what messages call the text. */
+mousse_status mo_json_parse(json_t **root, const char *name, const char *text, size_t size,
+                            size_t most_values, size_t flags, mo_error *error);
+
+#endif
