@@ -89,6 +89,7 @@ static mousse_status write_line(mo_writer *page, const json_t *results, const ch
     const size_t *size;
   } parts[] = {{"@style@\n", page_css, &page_css_size},
                {"@charts@\n", page_chart_js, &page_chart_js_size},
+               {"@drawing@\n", page_charts_js, &page_charts_js_size},
                {"@script@\n", page_js, &page_js_size}};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
     if (is_line(line, size, parts[i].mark))

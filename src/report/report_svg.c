@@ -23,15 +23,18 @@ extern char **environ;
  * have no marks. */
 enum { MOST_LABELS = 12, FEW_BARS = 20, FEW_POINTS = 40 };
 
-/* Text in gnuplot's single quotes, where only the quote itself means something. */
+/* Text in gnuplot's double quotes. What means something to gnuplot, backquotes most of all, is
+ * written by its number: nothing can end the text or run a command. */
 static void print_quoted(FILE *script, const char *text)
 {
-  fputc('\'', script);
+  fputc('"', script);
   for (; *text != '\0'; text++) {
-    if (*text == '\'') fputc('\'', script);
-    fputc((unsigned char)*text < ' ' ? ' ' : *text, script);
+    if (strchr("\"'\\`", *text) != NULL)
+      fprintf(script, "\\%03o", (unsigned)(unsigned char)*text);
+    else
+      fputc((unsigned char)*text < ' ' ? ' ' : *text, script);
   }
-  fputc('\'', script);
+  fputc('"', script);
 }
 
 static const char *text_of(const json_t *object, const char *key)
@@ -93,15 +96,25 @@ static void print_axis(FILE *script, const json_t *chart, const char *name)
   }
 }
 
-/* gnuplot would widen a log axis to whole powers of ten, and label only these. */
-static void print_log_range(FILE *script, const json_t *list)
+/* Whether a point can be drawn on the chart's axes. */
+static bool is_drawable(const json_t *chart, const json_t *point)
 {
+  const json_t *x = json_array_get(point, 0), *y = json_array_get(point, 1);
+  return json_is_number(x) && json_is_number(y) &&
+         (!is_log(chart, "x") || json_number_value(x) > 0) &&
+         (!is_log(chart, "y") || json_number_value(y) > 0);
+}
+
+/* gnuplot would widen a log axis to whole powers of ten, and label only these. */
+static void print_log_range(FILE *script, const json_t *chart)
+{
+  const json_t *list = json_object_get(chart, "series");
   double low = INFINITY, high = 0;
   for (size_t s = 0; s < json_array_size(list); s++) {
     const json_t *points = json_object_get(json_array_get(list, s), "points");
     for (size_t i = 0; i < json_array_size(points); i++) {
       const double x = json_number_value(json_array_get(json_array_get(points, i), 0));
-      if (!(x > 0)) continue;
+      if (!is_drawable(chart, json_array_get(points, i))) continue;
       low = fmin(low, x);
       high = fmax(high, x);
       if (json_array_size(points) <= MOST_LABELS)
@@ -109,6 +122,23 @@ static void print_log_range(FILE *script, const json_t *list)
     }
   }
   if (high > 0) fprintf(script, "set xrange [%.9g:%.9g]\n", low / 1.15, high * 1.15);
+}
+
+/* A chart that fits only some of its series cuts off the others, with a little room; no axis of
+ * values that are all positive goes below 0. */
+static void print_y_range(FILE *script, const json_t *chart)
+{
+  const json_t *range = json_object_get(json_object_get(chart, "y"), "range");
+  if (range == NULL) return;
+  const double low = json_number_value(json_array_get(range, 0));
+  const double high = json_number_value(json_array_get(range, 1));
+  const double room = high > low ? 0.05 * (high - low) : 0.05 * fabs(high) + 1e-9;
+  if (is_log(chart, "y")) {
+    if (low > 0) fprintf(script, "set yrange [%.9g:%.9g]\n", low / 1.05, high * 1.05);
+    return;
+  }
+  fprintf(script, "set yrange [%.9g:%.9g]\n", low >= 0 ? fmax(0, low - room) : low - room,
+          high + room);
 }
 
 /* Error bars as arrows with flat heads: gnuplot's own have a white blot for the point. */
@@ -194,7 +224,8 @@ static void print_script(FILE *script, const json_t *results, const json_t *char
     fprintf(script, "set yrange [0:*]\nset xrange [-0.6:%zu-0.4]\n",
             json_array_size(json_object_get(json_object_get(chart, "x"), "categories")));
   else if (is_log(chart, "x"))
-    print_log_range(script, list);
+    print_log_range(script, chart);
+  if (!bars) print_y_range(script, chart);
   for (size_t i = 0; i < count; i++) print_data(script, json_array_get(list, i), i);
   fputs("plot ", script);
   for (size_t i = 0; i < count; i++) {
@@ -206,14 +237,14 @@ static void print_script(FILE *script, const json_t *results, const json_t *char
   }
 }
 
-/* A chart without a single finite point cannot be drawn. */
+/* A chart without a single point on its axes cannot be drawn. */
 static bool is_empty(const json_t *chart)
 {
   const json_t *list = json_object_get(chart, "series");
   for (size_t s = 0; s < json_array_size(list); s++) {
     const json_t *points = json_object_get(json_array_get(list, s), "points");
     for (size_t i = 0; i < json_array_size(points); i++)
-      if (json_is_number(json_array_get(json_array_get(points, i), 1))) return false;
+      if (is_drawable(chart, json_array_get(points, i))) return false;
   }
   return true;
 }

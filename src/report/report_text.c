@@ -5,8 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { MOST_COLUMNS = 32, WIDEST_CELL = 40 };
+enum { MOST_COLUMNS = 32, WIDEST_CELL = 40, GAP = 3 };
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -18,6 +19,7 @@ typedef struct column {
   size_t width;
   bool numbers;
   int decimals;
+  size_t kept; /* characters that stay at the front of a name that is too long */
 } column;
 
 static const char *cell_text(const json_t *cell, int decimals, char number[FORM_NUMBER])
@@ -38,7 +40,7 @@ static void print_cell(text_form *form, const json_t *cell, const column *c)
   char number[FORM_NUMBER];
   const size_t space = c->width - cell_width(cell, c->decimals);
   if (c->numbers) form_repeat(form, " ", space);
-  form_foreign(form, cell_text(cell, c->decimals, number), WIDEST_CELL);
+  form_foreign_end(form, cell_text(cell, c->decimals, number), c->kept, WIDEST_CELL);
   if (!c->numbers) form_repeat(form, " ", space);
 }
 
@@ -66,11 +68,27 @@ static int decimals_of(const json_t *rows, size_t index)
   return (int)fmin(4, fmax(0, 4 - floor(log10(largest))));
 }
 
+/* Names that begin alike for long are cut in that part, others at their end. */
+static size_t kept_of(const json_t *rows, size_t index)
+{
+  enum { FRONT = 8 };
+  const char *first = json_string_value(json_array_get(json_array_get(rows, 0), index));
+  size_t alike = first != NULL ? strlen(first) : 0;
+  for (size_t r = 1; r < json_array_size(rows); r++) {
+    const char *other = json_string_value(json_array_get(json_array_get(rows, r), index));
+    size_t same = 0;
+    while (other != NULL && same < alike && other[same] == first[same]) same++;
+    alike = same;
+  }
+  return json_array_size(rows) > 1 && alike > FRONT ? FRONT : WIDEST_CELL;
+}
+
 static column measure(const json_t *name, const json_t *rows, size_t index)
 {
   column c = {.width = cell_width(name, FORM_FREE),
               .numbers = true,
-              .decimals = decimals_of(rows, index)};
+              .decimals = decimals_of(rows, index),
+              .kept = kept_of(rows, index)};
   for (size_t r = 0; r < json_array_size(rows); r++) {
     const json_t *cell = json_array_get(json_array_get(rows, r), index);
     const size_t width = cell_width(cell, c.decimals);
@@ -80,33 +98,51 @@ static column measure(const json_t *name, const json_t *rows, size_t index)
   return c;
 }
 
-static void print_row(text_form *form, const json_t *row, const column *columns)
+/* The first column and those from `first` to before `end`. */
+static void print_row(text_form *form, const json_t *row, const column *columns, size_t first,
+                      size_t end)
 {
-  for (size_t c = 0; c < json_array_size(row) && c < MOST_COLUMNS; c++) {
-    form_print(form, c == 0 ? "  " : "   ");
+  form_print(form, "  ");
+  print_cell(form, json_array_get(row, 0), &columns[0]);
+  for (size_t c = first; c < end; c++) {
+    form_print(form, "%*s", GAP, "");
     print_cell(form, json_array_get(row, c), &columns[c]);
   }
   form_print(form, "\n");
 }
 
+/* As many columns, from `first`, as fit beside the first column of all; at least one. */
+static size_t columns_that_fit(const text_form *form, const column *columns, size_t first,
+                               size_t count, size_t *total)
+{
+  size_t end = first;
+  *total = columns[0].width;
+  while (end < count && (end == first || 2 + *total + GAP + columns[end].width <= form->width))
+    *total += GAP + columns[end++].width;
+  return end;
+}
+
+/* A table wider than the terminal is printed in parts, each with the first column. */
 static void print_table(text_form *form, const json_t *table)
 {
   const json_t *names = json_object_get(table, "columns");
   const json_t *rows = json_object_get(table, "rows");
+  const size_t all = json_array_size(names), count = all < MOST_COLUMNS ? all : MOST_COLUMNS;
   column columns[MOST_COLUMNS];
-  size_t total = 0;
-  for (size_t c = 0; c < json_array_size(names) && c < MOST_COLUMNS; c++) {
-    columns[c] = measure(json_array_get(names, c), rows, c);
-    total += columns[c].width + (c > 0 ? 3 : 0);
-  }
+  for (size_t c = 0; c < count; c++) columns[c] = measure(json_array_get(names, c), rows, c);
   form_wrap(form, "", text_of(table, "title"));
-  print_row(form, names, columns);
-  form_print(form, "  ");
-  form_repeat(form, "─", total);
-  form_print(form, "\n");
-  for (size_t r = 0; r < json_array_size(rows); r++)
-    print_row(form, json_array_get(rows, r), columns);
-  form_print(form, "\n");
+  for (size_t first = 1, end = 1; count > 0 && end <= count; first = end) {
+    size_t total = 0;
+    end = columns_that_fit(form, columns, first, count, &total);
+    print_row(form, names, columns, first, end);
+    form_print(form, "  ");
+    form_repeat(form, "─", total);
+    form_print(form, "\n");
+    for (size_t r = 0; r < json_array_size(rows); r++)
+      print_row(form, json_array_get(rows, r), columns, first, end);
+    form_print(form, "\n");
+    if (end == count) break;
+  }
 }
 
 static void print_figure(text_form *form, const json_t *figure)

@@ -55,6 +55,25 @@ void form_foreign(text_form *form, const char *text, size_t most)
   }
 }
 
+void form_foreign_end(text_form *form, const char *text, size_t kept, size_t most)
+{
+  const size_t length = form_length(text);
+  if (length <= most || kept + 1 >= most) {
+    form_foreign(form, text, most);
+    return;
+  }
+  const char *end = text;
+  for (size_t left_out = length - (most - 1 - kept); left_out > 0; left_out--)
+    end += bytes_of_character(end);
+  for (size_t i = 0; i < kept; i++) {
+    const size_t bytes = bytes_of_character(text);
+    add(form, is_control(text) ? "?" : text, is_control(text) ? 1 : bytes);
+    text += bytes;
+  }
+  add(form, "…", strlen("…"));
+  form_foreign(form, end, most);
+}
+
 void form_repeat(text_form *form, const char *piece, size_t count)
 {
   while (count-- > 0) add(form, piece, strlen(piece));

@@ -68,8 +68,11 @@ static bool is_log(const json_t *chart, const char *axis)
   return scale != NULL && strcmp(scale, "log") == 0;
 }
 
-static void find_range(plot *p, const json_t *series_list)
+/* A y axis with a range of its own cuts off what lies outside of it. */
+static void find_range(plot *p, const json_t *chart)
 {
+  const json_t *series_list = json_object_get(chart, "series");
+  const json_t *range = json_object_get(json_object_get(chart, "y"), "range");
   for (size_t s = 0; s < json_array_size(series_list); s++) {
     const json_t *points = points_of(json_array_get(series_list, s));
     for (size_t i = 0; i < json_array_size(points); i++) {
@@ -77,9 +80,11 @@ static void find_range(plot *p, const json_t *series_list)
       const double y = coordinate(json_array_get(points, i), 1);
       if (!isfinite(place(&p->x, x)) || !isfinite(place(&p->y, y))) continue;
       widen(&p->x, x);
-      widen(&p->y, y);
+      if (range == NULL) widen(&p->y, y);
     }
   }
+  for (size_t i = 0; i < json_array_size(range); i++)
+    widen(&p->y, json_number_value(json_array_get(range, i)));
 }
 
 /* Where a value lies among `cells`; the axis may be a single value. */
@@ -182,8 +187,8 @@ static void plot_curves(text_form *form, const json_t *chart)
   const size_t room = form->width > LABEL + 3 ? form->width - LABEL - 3 : 0;
   p.width = room < LEAST_WIDTH ? LEAST_WIDTH : room > MOST_WIDTH ? MOST_WIDTH : room;
   memset(p.cells, -1, sizeof p.cells);
-  find_range(&p, list);
-  if (!p.x.any) {
+  find_range(&p, chart);
+  if (!p.x.any || !p.y.any) {
     form_print(form, "  (no values)\n");
     return;
   }

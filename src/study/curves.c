@@ -33,7 +33,7 @@ static double loss_between(const run_record *run, double first, double last)
   return count > 0 ? sum / (double)count : NAN;
 }
 
-static uint64_t last_step(const run_group *group)
+double curve_last_step(const run_group *group)
 {
   uint64_t last = 0;
   for (size_t r = 0; r < group->count; r++) {
@@ -41,7 +41,7 @@ static uint64_t last_step(const run_group *group)
     if (run->step_count > 0 && run->steps[run->step_count - 1].step > last)
       last = run->steps[run->step_count - 1].step;
   }
-  return last;
+  return (double)last;
 }
 
 void curve_views(json_t *chart)
@@ -76,21 +76,20 @@ static bool is_taken(size_t index, size_t count)
 
 void curve_validation(json_t *series, const run_group *group, double from)
 {
-  const double begin = from * (double)last_step(group);
   uint64_t step = 0;
   run_mean loss;
   const size_t count = group->count > 0 ? group->runs[0]->validation_count : 0;
   for (size_t i = 0; i < count; i++) {
     if (!is_taken(i, count)) continue;
     run_group_validation(group, i, &step, &loss);
-    if ((double)step >= begin) add_point(series, group, (double)step, loss);
+    if ((double)step >= from) add_point(series, group, (double)step, loss);
   }
 }
 
 void curve_training(json_t *series, const run_group *group, double from)
 {
-  const double last = (double)last_step(group), half = last / WINDOWS / 2;
-  const double room = floor((1 - from) * last);
+  const double last = curve_last_step(group), half = last / WINDOWS / 2;
+  const double room = fmax(0, last - from);
   const double points = room < MOST_POINTS ? room : MOST_POINTS;
   for (double i = 1; i <= points; i++) {
     const double step = rint(last - room + room * i / points);

@@ -11,12 +11,14 @@
 void curve_views(json_t *chart);
 
 /* The validations, at the steps of the group's first run and at no more than about 300 of them.
- * from: the part of the run, 0 to 1, after which the curve begins. */
+ * from: the step at which the curve begins. */
 void curve_validation(json_t *series, const run_group *group, double from);
 
 /* The training losses at no more than 300 steps, each the mean over the 2% of the run around
  * it: single batches are noisy. */
 void curve_training(json_t *series, const run_group *group, double from);
+
+double curve_last_step(const run_group *group);
 
 typedef void curve_maker(json_t *series, const run_group *group, double from);
 
