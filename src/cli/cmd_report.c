@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "report/report.h"
 #include "study/report_runs.h"
+#include "study/runs_csv.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 enum { USUAL_WIDTH = 80, LONGEST_COMMAND = 1024 };
 
 typedef struct values {
-  char out[MO_SETTING_PATH], svg[MO_SETTING_PATH], json[MO_SETTING_PATH];
+  char out[MO_SETTING_PATH], svg[MO_SETTING_PATH], csv[MO_SETTING_PATH], json[MO_SETTING_PATH];
   bool text;
   double target_loss;
 } values;
@@ -22,8 +23,12 @@ typedef struct values {
 static const mo_setting rows[] = {
     MO_SETTING_TEXT(
         values, out, "",
-        "or -o: the page to write; by default report.html in the first DIR, unless --text"),
+        "or -o: the page to write; by default report.html in the first DIR or beside "
+        "RESULTS.json, unless something else is asked for"),
     MO_SETTING_TEXT(values, svg, "", "write every chart as a picture into this directory"),
+    MO_SETTING_TEXT(values, csv, "",
+                    "write runs.csv and metrics.csv into this directory; of RESULTS.json every "
+                    "chart and table"),
     MO_SETTING_TEXT(values, json, "", "write the results as JSON into this file"),
     MO_SETTING_SWITCH(values, text, "false", "print tables and charts to the terminal"),
     MO_SETTING_NUMBER(
@@ -59,14 +64,19 @@ static bool is_document(const char *path)
   return length > 5 && strcmp(path + length - 5, ".json") == 0;
 }
 
-/* Where the page goes; "" when none is wanted. */
+/* Where the page goes; "" when only other forms are asked for. */
 static mousse_status page_path(const cli_invocation *call, char path[MO_SETTING_PATH],
                                mo_error *error)
 {
   const values *v = call->values;
+  char directory[MO_SETTING_PATH];
   memcpy(path, v->out, sizeof v->out);
-  if (path[0] != '\0' || v->text || is_document(call->arguments[0])) return MOUSSE_OK;
-  return mo_path_join(path, MO_SETTING_PATH, call->arguments[0], "report.html", error);
+  const bool others = v->text || v->svg[0] != '\0' || v->csv[0] != '\0' || v->json[0] != '\0';
+  if (path[0] != '\0' || others) return MOUSSE_OK;
+  snprintf(directory, sizeof directory, "%s", call->arguments[0]);
+  if (is_document(directory))
+    MO_TRY(mo_path_parent(directory, sizeof directory, call->arguments[0], error));
+  return mo_path_join(path, MO_SETTING_PATH, directory, "report.html", error);
 }
 
 static mousse_status write_all(const cli_invocation *call, const json_t *results,
@@ -75,6 +85,7 @@ static mousse_status write_all(const cli_invocation *call, const json_t *results
   const values *v = call->values;
   char page[MO_SETTING_PATH];
   MO_TRY(page_path(call, page, error));
+  MO_TRY(results_check(results, error));
   if (v->json[0] != '\0') MO_TRY(report_json(results, v->json, error));
   if (v->svg[0] != '\0') MO_TRY(report_svg(results, v->svg, error));
   if (v->text) MO_TRY(print_text(results, error));
@@ -97,6 +108,7 @@ static mousse_status report(const cli_invocation *call, const run_records *recor
   const values *v = call->values;
   char command[LONGEST_COMMAND];
   json_t *results = NULL;
+  if (v->csv[0] != '\0') MO_TRY(runs_csv_write(records, v->csv, error));
   join_command(call, command);
   MO_TRY(report_runs(records, command, v->target_loss > 0 ? v->target_loss : NAN, &results,
                      error));
@@ -107,12 +119,14 @@ static mousse_status report(const cli_invocation *call, const run_records *recor
 
 static mousse_status report_document(const cli_invocation *call, mo_error *error)
 {
-  json_error_t problem;
-  json_t *results = json_load_file(call->arguments[0], 0, &problem);
-  if (call->argument_count > 1 || results == NULL)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%.200s: %s", call->arguments[0],
-                   results == NULL ? problem.text : "a document of results is shown alone");
-  const mousse_status status = write_all(call, results, error);
+  const values *v = call->values;
+  json_t *results = NULL;
+  if (call->argument_count > 1)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "%.200s: a document of results is shown alone", call->arguments[0]);
+  MO_TRY(results_read(&results, call->arguments[0], error));
+  mousse_status status = write_all(call, results, error);
+  if (status == MOUSSE_OK && v->csv[0] != '\0') status = report_csv(results, v->csv, error);
   json_decref(results);
   return status;
 }
@@ -137,10 +151,11 @@ const cli_command command_report = {
                "their seed are\n"
                "shown as their mean with its spread. The page is one file and needs no "
                "network; the\n"
-               "pictures are drawn by gnuplot.\n\n"
+               "pictures are drawn by gnuplot. --csv is for spreadsheets and data frames.\n\n"
                "  mousse report runs -o report.html\n"
                "  mousse report runs/mousse runs/muon --text\n"
                "  mousse report runs --svg figures --json results.json\n"
+               "  mousse report runs --csv tables\n"
                "  mousse report reproduction/smoke/results.json --svg figures\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),

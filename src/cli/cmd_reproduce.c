@@ -75,6 +75,7 @@ static mousse_status execute(const cli_invocation *call, const reproduction *wha
   MO_TRY(reproduce(what, &results, &stopped, error));
   if (stopped != 0) {
     fprintf(stderr, "\nmousse: stopped, all is saved; the same command continues\n");
+    fflush(stdout);
     raise(stopped); /* whoever sent it sees that it had effect */
     return MOUSSE_OK;
   }

@@ -94,6 +94,7 @@ static mousse_status execute(const cli_invocation *call, study_runs *runs, mo_er
   if (!call->quiet) study_print_table(runs);
   if (stopped != 0) {
     fprintf(stderr, "mousse: stopped, all is saved; the same command continues\n");
+    fflush(stdout);
     raise(stopped); /* whoever sent it sees that it had effect */
     return MOUSSE_OK;
   }

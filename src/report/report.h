@@ -3,6 +3,7 @@
  *     results --report_json--> results.json
  *             --report_write-> report.html   one page, complete in itself
  *             --report_svg---> DIR/ID.svg    one picture per chart, for papers
+ *             --report_csv---> DIR/ID.csv    one per chart and table
  *             --report_text--> text          for the terminal
  *
  * Every function checks the document first.
@@ -18,6 +19,9 @@ mousse_status report_write(const json_t *results, const char *path, mo_error *er
 
 /* Makes the directory; a figure's later charts are ID-2.svg, ID-3.svg. Needs gnuplot. */
 mousse_status report_svg(const json_t *results, const char *directory, mo_error *error);
+
+/* Makes the directory; names as of pictures, tables are ID-table.csv. */
+mousse_status report_csv(const json_t *results, const char *directory, mo_error *error);
 
 /* Appended to text. width: columns of the terminal. */
 mousse_status report_text(const json_t *results, size_t width, mo_buffer *text,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 32, WIDEST_CELL = 40, GAP = 3 };
+enum { MOST_COLUMNS = 32, WIDEST_CELL = 40, GAP = 2 };
 
 static const char *text_of(const json_t *object, const char *key)
 {

@@ -58,6 +58,12 @@ json_t *results_row(json_t *table);
 void results_text(json_t *row, const char *text);
 void results_number(json_t *row, double value); /* not finite: null, shown as a dash */
 
+/* A document from a file, checked; owned by the caller. At most 256 MB. */
+mousse_status results_read(json_t **results, const char *path, mo_error *error);
+/* The same from text in memory; path is what messages call it. */
+mousse_status results_parse(json_t **results, const char *path, const char *text, size_t size,
+                            mo_error *error);
+
 /* Every member has the type that the renderers expect; the sentence names the first that has
  * not. */
 mousse_status results_check(const json_t *results, mo_error *error);

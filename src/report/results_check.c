@@ -2,12 +2,15 @@
  * may come from a file. */
 #include "report/results.h"
 
+#include "base/file.h"
+#include "base/memory.h"
+
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST_ID = 64 };
+enum { LONGEST_ID = 64, LARGEST_DOCUMENT = 256 << 20 };
 
 static mousse_status wrong(const char *where, const char *key, const char *expected,
                            mo_error *error)
@@ -199,4 +202,31 @@ mousse_status results_check(const json_t *results, mo_error *error)
   MO_TRY(check_list(results, "document", "notes", check_text, error));
   MO_TRY(check_list(results, "document", "figures", check_figure, error));
   return check_ids(json_object_get(results, "figures"), error);
+}
+
+mousse_status results_parse(json_t **results, const char *path, const char *text, size_t size,
+                            mo_error *error)
+{
+  json_error_t problem;
+  mo_error reason = {{0}};
+  *results = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
+  if (*results == NULL)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%.200s: line %d: not JSON: %s", path,
+                   problem.line, problem.text);
+  const mousse_status status = results_check(*results, &reason);
+  if (status == MOUSSE_OK) return MOUSSE_OK;
+  json_decref(*results);
+  *results = NULL;
+  return mo_fail(error, status, "%.200s: %.280s", path, reason.text);
+}
+
+mousse_status results_read(json_t **results, const char *path, mo_error *error)
+{
+  char *text = NULL;
+  size_t size = 0;
+  *results = NULL;
+  MO_TRY(mo_file_read(NULL, path, LARGEST_DOCUMENT, &text, &size, error));
+  const mousse_status status = results_parse(results, path, text, size, error);
+  mo_release(NULL, text, size + 1);
+  return status;
 }

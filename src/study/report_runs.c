@@ -185,18 +185,11 @@ static void add_cost(const report_maker *m)
   add_bars(m, figure, "Peak memory of the process", "MiB", peak_bytes, mebibyte);
 }
 
-static const char *state_of(const run_record *run)
-{
-  if (run->result.status == RECORD_DIVERGED) return "diverged";
-  if (run->result.status == RECORD_FAILED) return "failed";
-  return run->complete ? "complete" : "not finished";
-}
-
 static void add_runs(const report_maker *m)
 {
-  static const char *const columns[] = {"run",   "optimizer",  "lr",          "seed",
-                                        "steps", "final loss", "ms per step", "peak MiB",
-                                        "state", NULL};
+  static const char *const columns[] = {"run",      "optimizer", "lr",        "seed",
+                                        "steps",    "state",     "last loss", "ms per step",
+                                        "peak MiB", NULL};
   json_t *figure = results_figure(m->results, "runs", "All runs", "");
   json_t *table = results_table(figure, "As they were read", columns);
   for (size_t i = 0; i < m->records->count; i++) {
@@ -207,10 +200,10 @@ static void add_runs(const report_maker *m)
     results_number(row, run_record_lr(run));
     results_number(row, (double)run->options.seed);
     results_number(row, run->step_count > 0 ? (double)run->steps[run->step_count - 1].step : 0);
+    results_text(row, run_record_state(run));
     results_number(row, run->final_loss);
     results_number(row, 1e3 * run->step_seconds);
     results_number(row, run->result.peak_bytes / mebibyte);
-    results_text(row, state_of(run));
     results_run(figure, run->name);
   }
 }

@@ -49,6 +49,7 @@ mousse_status run_child_start(study_run *r, const char *program, mo_error *error
   r->child = child;
   r->started = mo_seconds();
   r->state = STUDY_RUNNING;
+  r->asked_to_stop = false;
   loss_watch_start(&r->course);
   return MOUSSE_OK;
 }
@@ -83,8 +84,8 @@ static study_state end_state(study_run *r, int status)
 {
   if (whole_course_diverged(r)) return STUDY_DIVERGED;
   const bool all_steps = r->course.step >= (uint64_t)r->run.num_iterations;
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 && all_steps ? STUDY_COMPLETE
-                                                                    : STUDY_FAILED;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && all_steps) return STUDY_COMPLETE;
+  return r->asked_to_stop ? STUDY_STOPPED : STUDY_FAILED;
 }
 
 mousse_status run_child_attend(study_run *r, bool stop_diverged, mo_error *error)
@@ -101,7 +102,8 @@ mousse_status run_child_attend(study_run *r, bool stop_diverged, mo_error *error
   if (ended < 0 && errno == EINTR) return MOUSSE_OK;
   r->child = 0;
   r->state = ended < 0 ? STUDY_FAILED : end_state(r, status);
-  return r->state == STUDY_FAILED ? MOUSSE_OK : write_result(r, &used, error);
+  const bool ended_for_good = r->state == STUDY_COMPLETE || r->state == STUDY_DIVERGED;
+  return ended_for_good ? write_result(r, &used, error) : MOUSSE_OK;
 }
 
 mousse_status run_child_look(study_run *r, mo_error *error)

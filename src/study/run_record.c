@@ -177,13 +177,9 @@ static mousse_status find_step_seconds(run_record *record, mo_error *error)
   return MOUSSE_OK;
 }
 
-static mousse_status read_all(run_record *record, const char *directory, record_parts parts,
-                              mo_error *error)
+/* What follows from what was read. */
+static mousse_status conclude(run_record *record, mo_error *error)
 {
-  MO_TRY(find_name(record, directory, error));
-  MO_TRY(read_config(record, error));
-  MO_TRY(read_metrics(record, parts, error));
-  MO_TRY(run_result_read(&record->result, record->directory, error));
   MO_TRY(find_step_seconds(record, error));
   if (record->validation_count > 0) {
     record->final_loss = record->validations[record->validation_count - 1].loss;
@@ -195,10 +191,51 @@ static mousse_status read_all(run_record *record, const char *directory, record_
   return MOUSSE_OK;
 }
 
+static mousse_status read_all(run_record *record, const char *directory, record_parts parts,
+                              mo_error *error)
+{
+  MO_TRY(find_name(record, directory, error));
+  MO_TRY(read_config(record, error));
+  MO_TRY(read_metrics(record, parts, error));
+  MO_TRY(run_result_read(&record->result, record->directory, error));
+  return conclude(record, error);
+}
+
+static mousse_status parse_all(run_record *record, const record_text *text, record_parts parts,
+                               mo_error *error)
+{
+  snprintf(record->directory, sizeof record->directory, "%s", text->name);
+  snprintf(record->name, sizeof record->name, "%.255s", text->name);
+  MO_TRY(options_defaults(&record->options, error));
+  MO_TRY(options_parse(&record->options, text->name, text->config, text->config_size, NULL,
+                       error));
+  MO_TRY(take_lines(record, parts, text->name, text->metrics, text->metrics_size, error));
+  if (text->result != NULL)
+    MO_TRY(
+        run_result_parse(&record->result, text->name, text->result, text->result_size, error));
+  return conclude(record, error);
+}
+
+static run_record unknown(void)
+{
+  const run_result result = {.peak_bytes = NAN, .wall_seconds = NAN, .cpu_seconds = NAN};
+  return (run_record){
+      .final_loss = NAN, .final_bits = NAN, .step_seconds = NAN, .result = result};
+}
+
+mousse_status run_record_parse(run_record *record, const record_text *text, record_parts parts,
+                               mo_error *error)
+{
+  *record = unknown();
+  const mousse_status status = parse_all(record, text, parts, error);
+  if (status != MOUSSE_OK) run_record_release(record);
+  return status;
+}
+
 mousse_status run_record_read(run_record *record, const char *directory, record_parts parts,
                               mo_error *error)
 {
-  *record = (run_record){.final_loss = NAN, .final_bits = NAN, .step_seconds = NAN};
+  *record = unknown();
   const mousse_status status = read_all(record, directory, parts, error);
   if (status != MOUSSE_OK) run_record_release(record);
   return status;
@@ -238,4 +275,11 @@ bool run_record_blew_up(const run_record *record)
   if (record->result.status == RECORD_DIVERGED) return true;
   if (validations > 0 && rose(record->validations[0].loss, record->final_loss)) return true;
   return steps > 0 && rose(record->steps[0].loss, record->steps[steps - 1].loss);
+}
+
+const char *run_record_state(const run_record *record)
+{
+  if (record->result.status == RECORD_DIVERGED) return "diverged";
+  if (record->result.status == RECORD_FAILED) return "failed";
+  return record->complete ? "complete" : "not finished";
 }

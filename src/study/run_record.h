@@ -55,8 +55,20 @@ mousse_status run_record_read(run_record *record, const char *directory, record_
                               mo_error *error);
 void run_record_release(run_record *record);
 
+/* A record from the text of its files instead; result may be NULL. What is in memory is named by
+ * `name` in messages. */
+typedef struct record_text {
+  const char *name, *config, *metrics, *result;
+  size_t config_size, metrics_size, result_size;
+} record_text;
+mousse_status run_record_parse(run_record *record, const record_text *text, record_parts parts,
+                               mo_error *error);
+
 /* The peak learning rate: as set, or the optimizer's default. */
 double run_record_lr(const run_record *record);
+
+/* "complete", "diverged", "failed" or "not finished". */
+const char *run_record_state(const run_record *record);
 
 /* Whether it was stopped as diverged, or its last loss is not finite or more than 1 nat above
  * its first. */

@@ -39,22 +39,35 @@ static mousse_status take(run_result *result, const json_t *object, const char *
   return MOUSSE_OK;
 }
 
-mousse_status run_result_read(run_result *result, const char *directory, mo_error *error)
+static run_result unknown(void)
 {
-  char path[LONGEST_PATH], *text = NULL;
-  size_t size = 0;
+  return (run_result){.peak_bytes = NAN, .wall_seconds = NAN, .cpu_seconds = NAN};
+}
+
+mousse_status run_result_parse(run_result *result, const char *path, const char *text,
+                               size_t size, mo_error *error)
+{
   json_error_t reason;
-  *result = (run_result){.peak_bytes = NAN, .wall_seconds = NAN, .cpu_seconds = NAN};
-  MO_TRY(mo_path_join(path, sizeof path, directory, "result.json", error));
-  if (access(path, F_OK) != 0 && errno == ENOENT) return MOUSSE_OK;
-  MO_TRY(mo_file_read(NULL, path, LARGEST_RESULT, &text, &size, error));
+  *result = unknown();
   json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
-  mo_release(NULL, text, size + 1);
   if (object == NULL)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "%.300s: line %d: not JSON: %s", path, reason.line,
                    reason.text);
   const mousse_status status = take(result, object, path, error);
   json_decref(object);
+  return status;
+}
+
+mousse_status run_result_read(run_result *result, const char *directory, mo_error *error)
+{
+  char path[LONGEST_PATH], *text = NULL;
+  size_t size = 0;
+  *result = unknown();
+  MO_TRY(mo_path_join(path, sizeof path, directory, "result.json", error));
+  if (access(path, F_OK) != 0 && errno == ENOENT) return MOUSSE_OK;
+  MO_TRY(mo_file_read(NULL, path, LARGEST_RESULT, &text, &size, error));
+  const mousse_status status = run_result_parse(result, path, text, size, error);
+  mo_release(NULL, text, size + 1);
   return status;
 }
 

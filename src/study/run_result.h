@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef enum record_status {
@@ -26,6 +27,9 @@ typedef struct run_result {
 } run_result;
 
 mousse_status run_result_read(run_result *result, const char *directory, mo_error *error);
+/* The same from text in memory; path is what messages call it. */
+mousse_status run_result_parse(run_result *result, const char *path, const char *text,
+                               size_t size, mo_error *error);
 mousse_status run_result_write(const run_result *result, const char *directory,
                                mo_error *error);
 

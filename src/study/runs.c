@@ -13,7 +13,8 @@
 
 const char *study_state_name(study_state state)
 {
-  static const char *const names[] = {"waiting", "running", "complete", "diverged", "failed"};
+  static const char *const names[] = {"waiting",  "stopped",  "running",
+                                      "complete", "diverged", "failed"};
   return names[state];
 }
 
@@ -112,9 +113,10 @@ static mousse_status look_at(study_run *r, mo_error *error)
   if (status == MOUSSE_OK) status = compare_options(r, made, error);
   mo_release(NULL, made, sizeof *made);
   if (status == MOUSSE_OK) status = run_child_look(r, error);
-  if (status == MOUSSE_OK && r->state != STUDY_WAITING)
-    loss_watch_follow(&r->course, r->directory, (uint64_t)r->run.max_skipped);
-  return status;
+  if (status != MOUSSE_OK) return status;
+  loss_watch_follow(&r->course, r->directory, (uint64_t)r->run.max_skipped);
+  if (r->state == STUDY_WAITING && r->course.step > 0) r->state = STUDY_STOPPED;
+  return MOUSSE_OK;
 }
 
 mousse_status study_look(study_runs *runs, mo_error *error)

@@ -22,6 +22,7 @@ enum { STUDY_NAME = 192, STUDY_WINDOW = 10 };
 
 typedef enum study_state {
   STUDY_WAITING,
+  STUDY_STOPPED, /* begun, and asked to stop or killed: it goes on from its last checkpoint */
   STUDY_RUNNING,
   STUDY_COMPLETE,
   STUDY_DIVERGED, /* stopped early: see loss_watch.h */
@@ -47,6 +48,7 @@ typedef struct study_run {
   loss_watch course;
   pid_t child;
   double started;
+  bool asked_to_stop; /* since it was started */
 } study_run;
 
 /* A growing list of runs in one directory. */
@@ -70,7 +72,7 @@ typedef struct study_execution {
   void *user;
 } study_execution;
 
-/* What is in the directory already: states of complete and diverged runs. A run made there with
+/* What is in the directory already: states and steps of the runs that were begun. A run made there with
  * other options is refused. */
 mousse_status study_look(study_runs *runs, mo_error *error);
 

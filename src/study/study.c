@@ -15,11 +15,16 @@ static void pause_a_little(void)
   nanosleep(&tenth, NULL);
 }
 
+/* Those that were begun first: the sooner they end, the sooner they can be compared. */
 static study_run *next_waiting(study_runs *runs)
 {
-  for (size_t i = 0; i < runs->count; i++)
-    if (runs->runs[i].state == STUDY_WAITING) return &runs->runs[i];
-  return NULL;
+  study_run *waiting = NULL;
+  for (size_t i = runs->count; i-- > 0;) {
+    study_run *r = &runs->runs[i];
+    const bool begun = waiting != NULL && waiting->state == STUDY_STOPPED;
+    if (r->state == STUDY_STOPPED || (r->state == STUDY_WAITING && !begun)) waiting = r;
+  }
+  return waiting;
 }
 
 static mousse_status start_more(study_runs *runs, const study_execution *how, mo_error *error)
@@ -47,8 +52,12 @@ static mousse_status attend_all(study_runs *runs, const study_execution *how, mo
 static void end_all(study_runs *runs, const study_execution *how)
 {
   mo_error ignored;
-  for (size_t i = 0; i < runs->count; i++)
-    if (runs->runs[i].state == STUDY_RUNNING) kill(runs->runs[i].child, SIGTERM);
+  for (size_t i = 0; i < runs->count; i++) {
+    study_run *r = &runs->runs[i];
+    if (r->state != STUDY_RUNNING) continue;
+    r->asked_to_stop = true;
+    kill(r->child, SIGTERM);
+  }
   while (study_count(runs, STUDY_RUNNING) > 0) {
     if (attend_all(runs, how, &ignored) != MOUSSE_OK) break;
     pause_a_little();
@@ -63,7 +72,7 @@ static mousse_status execute(study_runs *runs, const study_execution *how, int *
     status = start_more(runs, how, error);
     if (status == MOUSSE_OK) status = attend_all(runs, how, error);
     if (how->watch != NULL) how->watch(how->user, runs);
-    if (study_count(runs, STUDY_RUNNING) + study_count(runs, STUDY_WAITING) == 0) break;
+    if (study_count(runs, STUDY_RUNNING) == 0 && next_waiting(runs) == NULL) break;
     pause_a_little();
   }
   end_all(runs, how);

@@ -11,16 +11,17 @@
 
 mousse_status sweep_set(sweep_axes *axes, const char *key, const char *values, mo_error *error)
 {
+  sweep_axis axis;
   size_t at = 0;
-  while (at < axes->count && strcmp(axes->axes[at].key, key) != 0) at++;
+  if (strlen(key) >= sizeof axis.key || strlen(values) >= sizeof axis.values)
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE, "option '%.60s': too long for a sweep", key);
+  for (size_t i = 0; i <= strlen(key); i++) axis.key[i] = key[i] == '-' ? '_' : key[i];
+  memcpy(axis.values, values, strlen(values) + 1);
+  while (at < axes->count && strcmp(axes->axes[at].key, axis.key) != 0) at++;
   if (at == SWEEP_MOST_AXES)
     return mo_fail(error, MOUSSE_OUT_OF_RANGE, "a sweep has at most %d options",
                    SWEEP_MOST_AXES);
-  sweep_axis *axis = &axes->axes[at];
-  if (strlen(key) >= sizeof axis->key || strlen(values) >= sizeof axis->values)
-    return mo_fail(error, MOUSSE_OUT_OF_RANGE, "option '%.60s': too long for a sweep", key);
-  for (size_t i = 0; i <= strlen(key); i++) axis->key[i] = key[i] == '-' ? '_' : key[i];
-  memcpy(axis->values, values, strlen(values) + 1);
+  axes->axes[at] = axis;
   if (at == axes->count) axes->count++;
   return MOUSSE_OK;
 }
@@ -79,18 +80,29 @@ static mousse_status draw(const sweep_axis *axis, uint64_t seed, uint64_t stream
   return MOUSSE_OK;
 }
 
+/* What cannot stand in the name of a directory is written as %2F, so that other values always
+ * have other names. */
+static size_t write_value(char *text, size_t capacity, const char *value)
+{
+  size_t used = 0;
+  for (; *value != '\0' && used + 4 < capacity; value++) {
+    const bool plain = (unsigned char)*value > ' ' && strchr("/%,\x7f", *value) == NULL;
+    used += (size_t)snprintf(text + used, capacity - used, plain ? "%c" : "%%%02X",
+                             (unsigned char)*value);
+  }
+  return *value == '\0' ? used : capacity;
+}
+
 /* "optimizer=mousse,lr=0.02,seed=1": what differs between the runs. */
 static mousse_status append_name(char name[STUDY_NAME], const char *key, const char *value,
                                  mo_error *error)
 {
-  const size_t used = strlen(name);
-  const int length =
-      snprintf(name + used, STUDY_NAME - used, "%s%s=%s", used > 0 ? "," : "", key, value);
-  if (length < 0 || (size_t)length >= STUDY_NAME - used)
+  const size_t used = strlen(name), room = STUDY_NAME - used;
+  const int length = snprintf(name + used, room, "%s%s=", used > 0 ? "," : "", key);
+  if (length < 0 || (size_t)length >= room ||
+      write_value(name + used + length, room - (size_t)length, value) >= room - (size_t)length)
     return mo_fail(error, MOUSSE_OUT_OF_RANGE,
                    "too many options vary for a run's name of %d characters", STUDY_NAME - 1);
-  for (char *c = name + used; *c != '\0'; c++)
-    if (*c == '/' || *c == ' ') *c = '_';
   return MOUSSE_OK;
 }
 
@@ -105,13 +117,19 @@ static mousse_status add_run(const sweep_axes *axes, const size_t *indices, bool
   MO_TRY(options_defaults(&run, error));
   for (size_t i = 0; i < axes->count; i++) {
     const sweep_axis *axis = &axes->axes[i];
+    const bool range = is_range(axis->values, &logarithmic, &low, &high);
+    if (range && !random)
+      return mo_fail(
+          error, MOUSSE_INVALID_ARGUMENT,
+          "option '%s': '%.60s' is a range to draw from; give --random N as well, or "
+          "values separated by commas",
+          axis->key, axis->values);
     if (random)
       MO_TRY(draw(axis, seed, i, number, text, error));
     else
       value_at(axis, indices[i], text);
     MO_TRY(options_set(&run, axis->key, text, &nowhere, error));
-    if (value_count(axis) > 1 || is_range(axis->values, &logarithmic, &low, &high))
-      MO_TRY(append_name(name, axis->key, text, error));
+    if (value_count(axis) > 1 || range) MO_TRY(append_name(name, axis->key, text, error));
   }
   return study_add(runs, name[0] != '\0' ? name : "run", &run, NULL, error);
 }

@@ -33,8 +33,10 @@ typedef struct sweep_axes {
 /* Sets or replaces an option's values. */
 mousse_status sweep_set(sweep_axes *axes, const char *key, const char *values, mo_error *error);
 
-/* sweep_file.c: reads a YAML file over what is set. */
+/* sweep_file.c: reads a YAML file, or its text, over what is set. */
 mousse_status sweep_read(sweep_axes *axes, const char *path, mo_error *error);
+mousse_status sweep_parse(sweep_axes *axes, const char *path, const char *text, size_t size,
+                          mo_error *error);
 
 /* Adds all runs; every one is checked before the first is started. draws: 0 for the grid. */
 mousse_status sweep_plan(const sweep_axes *axes, size_t draws, uint64_t seed, study_runs *runs,

@@ -23,3 +23,9 @@ mousse_status sweep_read(sweep_axes *axes, const char *path, mo_error *error)
 {
   return yaml_keys_read(path, take, axes, error);
 }
+
+mousse_status sweep_parse(sweep_axes *axes, const char *path, const char *text, size_t size,
+                          mo_error *error)
+{
+  return yaml_keys_parse(path, text, size, take, axes, error);
+}

@@ -75,6 +75,55 @@ static void test_ranges_that_are_none_are_refused(void **state)
   }
 }
 
+static mousse_status plan_status(const sweep_axes *axes, mo_error *error)
+{
+  study_runs runs = {.directory = "somewhere"};
+  const mousse_status status = sweep_plan(axes, 0, 1, &runs, error);
+  study_release(&runs);
+  return status;
+}
+
+static void test_a_range_asks_for_a_draw(void **state)
+{
+  (void)state;
+  sweep_axes axes = {.count = 0};
+  mo_error error = {{0}};
+  set(&axes, "data_dir", "d");
+  set(&axes, "lr", "log 0.001 0.1");
+  assert_int_equal(plan_status(&axes, &error), MOUSSE_INVALID_ARGUMENT);
+  assert_non_null(strstr(error.text, "--random N"));
+}
+
+/* Every value has a name of its own, and none leaves the directory of the sweep. */
+static void test_names_tell_values_apart(void **state)
+{
+  (void)state;
+  sweep_axes axes = {.count = 0};
+  set(&axes, "data_dir", "d");
+  set(&axes, "sample_prompt", "a/b,a_b,a b,a%2Fb,../x");
+  study_runs runs = planned(&axes, 0);
+  assert_int_equal(runs.count, 5);
+  for (size_t i = 0; i < runs.count; i++) {
+    assert_null(strchr(runs.runs[i].name, '/'));
+    for (size_t k = 0; k < i; k++)
+      assert_string_not_equal(runs.runs[i].name, runs.runs[k].name);
+  }
+  study_release(&runs);
+}
+
+static void test_a_flag_replaces_the_option_of_the_file(void **state)
+{
+  (void)state;
+  sweep_axes axes = {.count = 0};
+  set(&axes, "data_dir", "d");
+  set(&axes, "batch_size", "1,2,3");
+  set(&axes, "batch-size", "4");
+  study_runs runs = planned(&axes, 0);
+  assert_int_equal(runs.count, 1);
+  assert_int_equal(runs.runs[0].run.batch_size, 4);
+  study_release(&runs);
+}
+
 static void write_losses(void **state, const double *losses, size_t count)
 {
   char text[8192];
@@ -162,6 +211,9 @@ int main(void)
       cmocka_unit_test(test_grid_is_every_combination_in_order),
       cmocka_unit_test(test_draws_stay_in_their_ranges),
       cmocka_unit_test(test_ranges_that_are_none_are_refused),
+      cmocka_unit_test(test_a_range_asks_for_a_draw),
+      cmocka_unit_test(test_names_tell_values_apart),
+      cmocka_unit_test(test_a_flag_replaces_the_option_of_the_file),
       scratch_test(test_divergence),
       scratch_test(test_a_null_validation_is_no_number),
       scratch_test(test_divergence_does_not_depend_on_when_it_is_looked_for),

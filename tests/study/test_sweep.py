@@ -81,15 +81,20 @@ class Sweep(ProgramTest):
 
     def test_a_request_to_stop_saves_and_continues(self):
         self.sweep_file("lr: [0.01, 0.02]\n")
-        words = ["sweep", "grid.yaml", "--num-iterations", "3000", "--out", "s", "--quiet"]
-        process = subprocess.Popen([MOUSSE, *words], cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        words = ["sweep", "grid.yaml", "--num-iterations", "3000", "--out", "s"]
+        process = subprocess.Popen([MOUSSE, *words], cwd=self.folder, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True)
         while len(glob.glob(self.path("s/*/metrics.jsonl"))) < 1:
             time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=60)
+        said, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, -signal.SIGTERM)
         self.assertIn("the same command continues", said)
         self.assertTrue(glob.glob(self.path("s/*/checkpoints/step-*")))
+        shown = self.output("sweep", "grid.yaml", "--num-iterations", "3000", "--out", "s", "--dry-run").decode()
+        self.assertRegex(shown, r"stopped +[1-9][0-9]* of 3000")
+        self.assertNotRegex(shown + said, "[1-9][0-9]* failed|failed +[0-9]")
+        self.assertIn("stopped  ", said)
 
     def test_a_diverged_run_is_given_up(self):
         self.sweep_file("lr: [0.02, 20]\n")

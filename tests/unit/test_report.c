@@ -72,6 +72,17 @@ static void documents_are_checked(void **state)
       {"{\"tables\": [{\"title\": \"\", \"columns\": [\"a\"], \"rows\": [[]]}]}",
        "as long as the columns"},
       {"{\"runs\": [1]}", "'element' must be text"},
+      {"{\"charts\": [{\"title\": \"\", \"x\": {\"label\": \"\"}, \"y\": {\"label\": \"\", "
+       "\"range\": [2, 1]}, \"series\": []}]}",
+       "two rising numbers"},
+      {"{\"charts\": [{\"title\": \"\", \"x\": {\"label\": \"\"}, \"y\": {\"label\": \"\"}, "
+       "\"views\": [{\"label\": \"\"}], \"series\": [{\"name\": \"\", \"points\": [[1, "
+       "2]]}]}]}",
+       "as many in every series"},
+      {"{\"charts\": [{\"title\": \"\", \"x\": {\"label\": \"\"}, \"y\": {\"label\": \"\"}, "
+       "\"views\": [{\"label\": \"\"}], \"series\": [{\"name\": \"\", \"points\": [[1, 2]], "
+       "\"views\": [[]]}]}]}",
+       "as long as the points"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mo_error error = {{0}};
@@ -152,6 +163,113 @@ static void every_chart_is_a_picture(void **state)
   json_decref(results);
 }
 
+/* Names that would end a text of gnuplot's, run a command, or have no place on a log axis. */
+static void pictures_take_any_name(void **state)
+{
+  static const char *const names[] = {"'quoted'", "''", "\"", "\\", "`touch ran`", "a''b\\"};
+  mo_error error = {{0}};
+  size_t size = 0;
+  json_t *results = results_new("", "");
+  json_t *figure = results_figure(results, "a", "", "");
+  json_t *chart =
+      results_chart(figure, "'`\"\\", results_axis("''", "log"), results_axis("`", "linear"));
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    results_point(results_series(chart, names[i], "line"), 0.1 * (double)(i + 1), 1, NAN);
+  json_t *nowhere =
+      results_chart(figure, "", results_axis("x", "log"), results_axis("y", "linear"));
+  results_point(results_series(nowhere, "unknown lr", "line"), NAN, 3, NAN);
+  assert_int_equal(report_svg(results, scratch_path(state, "p"), &error), MOUSSE_OK);
+  char *svg = read_text(scratch_path(state, "p/a.svg"), &size);
+  assert_non_null(strstr(svg, "'quoted'"));
+  assert_non_null(strstr(svg, "`touch ran`"));
+  mo_release(NULL, svg, size + 1);
+  json_decref(results);
+}
+
+/* A curve to 1,000 among others around 3: the axis ends at 3. */
+static void what_blew_up_is_cut_off(void **state)
+{
+  mo_error error = {{0}};
+  mo_buffer text = {0};
+  size_t size = 0;
+  json_t *results = results_new("", "");
+  json_t *chart = results_chart(results_figure(results, "a", "", ""), "",
+                                results_axis("step", "linear"), results_axis("loss", "linear"));
+  for (int i = 0; i < 2; i++) {
+    json_t *series = results_series(chart, i == 0 ? "muon" : "mousse", "line");
+    for (int step = 0; step < 5; step++)
+      results_point(series, step, i == 0 ? 3 - 0.5 * step : 3 + 250 * step, NAN);
+    if (i == 0) results_fit(chart, series);
+  }
+  assert_int_equal(report_text(results, 80, &text, &error), MOUSSE_OK);
+  assert_true(mo_buffer_add(&text, "", 1));
+  assert_non_null(strstr(text.data, "     3 ┤"));
+  assert_null(strstr(text.data, "1003"));
+  mo_buffer_close(&text);
+  assert_int_equal(report_svg(results, scratch_path(state, "p"), &error), MOUSSE_OK);
+  char *svg = read_text(scratch_path(state, "p/a.svg"), &size);
+  assert_null(strstr(svg, ">1000<"));
+  assert_null(strstr(svg, ">-")); /* no label below 0 */
+  mo_release(NULL, svg, size + 1);
+  json_decref(results);
+}
+
+static void csv_reads_back(void **state)
+{
+  mo_error error = {{0}};
+  size_t size = 0;
+  json_t *results = make_results();
+  json_t *chart = results_chart(json_array_get(json_object_get(results, "figures"), 1), "Along",
+                                results_axis("step", "linear"), results_axis("y", "linear"));
+  results_view(chart, results_axis("a, \"b\"", "linear"));
+  json_t *series = results_series(chart, "say \"hi\", twice\n", "line");
+  results_point(series, 1, 0.5, NAN);
+  results_also(series, 0, 8192);
+  assert_int_equal(report_csv(results, scratch_path(state, "t"), &error), MOUSSE_OK);
+  char *bars = read_text(scratch_path(state, "t/bars.csv"), &size);
+  assert_string_equal(bars, "series,optimizer,seconds,spread\nseconds,adamw,2,0.5\n"
+                            "seconds,soap,4,\n");
+  mo_release(NULL, bars, size + 1);
+  char *along = read_text(scratch_path(state, "t/bars-3.csv"), &size);
+  assert_string_equal(along, "series,step,y,spread,\"a, \"\"b\"\"\"\n"
+                             "\"say \"\"hi\"\", twice\n\",1,0.5,,8192\n");
+  mo_release(NULL, along, size + 1);
+  char *table = read_text(scratch_path(state, "t/curves-table.csv"), &size);
+  assert_non_null(strstr(table, "optimizer,loss\n"));
+  assert_non_null(strstr(table, ",1.23456\n"));
+  mo_release(NULL, table, size + 1);
+  json_decref(results);
+}
+
+/* Names that begin alike keep what tells them apart; no line is wider than the terminal. */
+static void wide_tables_come_in_parts(void **state)
+{
+  (void)state;
+  static const char *const columns[] = {"run", "first", "second", "third", "fourth", NULL};
+  mo_error error = {{0}};
+  mo_buffer text = {0};
+  json_t *results = results_new("", "");
+  json_t *table = results_table(results_figure(results, "a", "", ""), "", columns);
+  for (int i = 0; i < 2; i++) {
+    json_t *row = results_row(table);
+    results_text(row, i == 0 ? "optimizer=mousse,scheduler_type=cosine,model_dim=64,lr=0.02"
+                             : "optimizer=mousse,scheduler_type=cosine,model_dim=64,lr=0.04");
+    for (int k = 0; k < 4; k++) results_number(row, 123456789 + k);
+  }
+  assert_int_equal(report_text(results, 70, &text, &error), MOUSSE_OK);
+  assert_true(mo_buffer_add(&text, "", 1));
+  assert_non_null(strstr(text.data, "lr=0.02"));
+  assert_non_null(strstr(text.data, "lr=0.04"));
+  assert_int_equal(count_of(text.data, "  run "), 2);
+  for (char *line = strtok(text.data, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+    size_t width = 0;
+    for (const char *c = line; *c != '\0'; c++) width += ((unsigned char)*c & 0xC0) != 0x80;
+    assert_true(width <= 70);
+  }
+  mo_buffer_close(&text);
+  json_decref(results);
+}
+
 static void without_gnuplot_it_is_named(void **state)
 {
   mo_error error = {{0}};
@@ -173,7 +291,7 @@ static void text_cannot_leave_its_place_in_the_page(void **state)
   const char *path = scratch_path(state, "report.html");
   assert_int_equal(report_write(results, path, &error), MOUSSE_OK);
   char *page = read_text(path, &size);
-  assert_int_equal(count_of(page, "</script>"), 3); /* results, Chart.js, our script */
+  assert_int_equal(count_of(page, "</script>"), 4); /* results, Chart.js, our two scripts */
   assert_null(strstr(page, "<b>"));
   assert_non_null(strstr(page, "\\u003c/script>\\u003cb>"));
   assert_null(strstr(page, "@results@"));
@@ -236,6 +354,10 @@ int main(void)
       cmocka_unit_test(two_figures_need_two_ids),
       cmocka_unit_test(text_is_for_any_terminal),
       scratch_test(every_chart_is_a_picture),
+      scratch_test(pictures_take_any_name),
+      scratch_test(what_blew_up_is_cut_off),
+      scratch_test(csv_reads_back),
+      cmocka_unit_test(wide_tables_come_in_parts),
       scratch_test(without_gnuplot_it_is_named),
       scratch_test(text_cannot_leave_its_place_in_the_page),
       scratch_test(json_reads_back),
