@@ -2,13 +2,15 @@
 #include "base/settings.h"
 
 #include "base/text.h"
+#include "base/wording.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-static bool same_name(const char *a, const char *b)
+bool mo_same_name(const char *a, const char *b)
 {
   for (; *a != '\0' && *b != '\0'; a++, b++) {
     const char x = *a == '-' ? '_' : *a, y = *b == '-' ? '_' : *b;
@@ -17,19 +19,40 @@ static bool same_name(const char *a, const char *b)
   return *a == *b;
 }
 
-const mo_setting *mo_settings_find(const mo_settings *table, const char *name)
+static const mo_setting *find_row(const mo_settings *table, const char *name)
+{
+  for (size_t i = 0; i < table->count; i++)
+    if (mo_same_name(table->rows[i].name, name)) return &table->rows[i];
+  return NULL;
+}
+
+static const mo_alias *find_alias(const mo_settings *table, const char *name)
 {
   for (const mo_alias *a = table->aliases; a != NULL && a->other != NULL; a++)
-    if (same_name(a->other, name)) name = a->name;
-  for (size_t i = 0; i < table->count; i++)
-    if (same_name(table->rows[i].name, name)) return &table->rows[i];
+    if (mo_same_name(a->other, name)) return a;
   return NULL;
+}
+
+const char *mo_settings_alias(const mo_settings *table, const char *name)
+{
+  const mo_alias *alias = find_row(table, name) == NULL ? find_alias(table, name) : NULL;
+  return alias != NULL ? alias->name : NULL;
+}
+
+const mo_setting *mo_settings_find(const mo_settings *table, const char *name)
+{
+  const char *own = mo_settings_alias(table, name);
+  return find_row(table, own != NULL ? own : name);
 }
 
 mousse_status mo_settings_unknown(const mo_settings *table, const char *name, mo_error *error)
 {
+  const mo_alias *alias = find_alias(table, name);
   mo_suggestion suggestion = mo_suggest(name);
   for (size_t i = 0; i < table->count; i++) mo_suggest_from(&suggestion, table->rows[i].name);
+  if (alias != NULL && alias->advice != NULL)
+    return mo_fail(error, MOUSSE_UNKNOWN_NAME, "there is no option '%s'; %s", name,
+                   alias->advice);
   if (suggestion.best == NULL)
     return mo_fail(error, MOUSSE_UNKNOWN_NAME, "there is no option '%s'", name);
   return mo_fail(error, MOUSSE_UNKNOWN_NAME, "there is no option '%s'; did you mean '%s'?",
@@ -54,6 +77,24 @@ static void join_choices(const char *const *choices, char *text, size_t capacity
   }
 }
 
+const char *mo_limit_text(double limit, char *text, size_t capacity)
+{
+  if (limit == floor(limit) && limit >= 10000 && limit < 1e18)
+    snprintf(text, capacity, "%s", MO_NUMBER(limit));
+  else
+    snprintf(text, capacity, "%g", limit);
+  return text;
+}
+
+static void range_text(const mo_setting *row, char *text, size_t capacity)
+{
+  char low[WORDING_SIZE], high[WORDING_SIZE];
+  snprintf(text, capacity, "a %s from %s to %s",
+           row->type == MO_TYPE_INTEGER ? "whole number" : "number",
+           mo_limit_text(row->min, low, sizeof low),
+           mo_limit_text(row->max, high, sizeof high));
+}
+
 void mo_setting_allowed(const mo_setting *row, char *text, size_t capacity)
 {
   switch (row->type) {
@@ -61,10 +102,8 @@ void mo_setting_allowed(const mo_setting *row, char *text, size_t capacity)
     snprintf(text, capacity, "text of at most %zu bytes", row->size - 1);
     break;
   case MO_TYPE_INTEGER:
-    snprintf(text, capacity, "a whole number from %.10g to %.10g", row->min, row->max);
-    break;
   case MO_TYPE_NUMBER:
-    snprintf(text, capacity, "a number from %g to %g", row->min, row->max);
+    range_text(row, text, capacity);
     break;
   case MO_TYPE_SWITCH:
     snprintf(text, capacity, "true or false");
@@ -88,7 +127,7 @@ static bool read_switch(const char *text, bool *value)
 {
   static const char *const words[] = {"false", "true", "no", "yes", "off", "on", "0", "1"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    if (strcmp(text, words[i]) != 0) continue;
+    if (strcasecmp(text, words[i]) != 0) continue;
     *value = i % 2 == 1;
     return true;
   }
@@ -98,7 +137,7 @@ static bool read_switch(const char *text, bool *value)
 static bool read_choice(const char *const *choices, const char *text, int *value)
 {
   for (int i = 0; choices[i] != NULL; i++) {
-    if (!same_name(choices[i], text)) continue;
+    if (!mo_same_name(choices[i], text)) continue;
     *value = i;
     return true;
   }

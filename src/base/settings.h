@@ -43,20 +43,27 @@ typedef struct mo_setting {
   size_t offset, size; /* of the member */
 } mo_setting;
 
-/* A name that people use, or that an earlier version had, for one of the table's. */
+/* A name that other programs use, or that an earlier version had, for one of the table's; or,
+ * where name is NULL, what to do instead. */
 typedef struct mo_alias {
-  const char *other, *name;
+  const char *other, *name, *advice;
 } mo_alias;
+
+/* The rows from the one named `first` on belong together; in help they have a heading. */
+typedef struct mo_section {
+  const char *title, *first;
+} mo_section;
 
 typedef struct mo_settings {
   const mo_setting *rows;
   size_t count;
-  const mo_alias *aliases; /* NULL, or ending in {NULL, NULL} */
+  const mo_alias *aliases;    /* NULL, or ending in {NULL, NULL, NULL} */
+  const mo_section *sections; /* NULL, or ending in {NULL, NULL} */
 } mo_settings;
 
 #define MO_SETTINGS(array)                                                                     \
   {                                                                                            \
-    array, sizeof(array) / sizeof *(array), NULL                                               \
+    array, sizeof(array) / sizeof *(array), NULL, NULL                                         \
   }
 
 #define MO_SETTING_ROW(type_, struct_, member, initial_, low, high, choices_, help_)           \
@@ -78,6 +85,10 @@ typedef struct mo_settings {
 
 /* By its name or an alias; NULL when there is no such name. */
 const mo_setting *mo_settings_find(const mo_settings *table, const char *name);
+/* The table's own name where `name` is an alias; NULL where it is not. */
+const char *mo_settings_alias(const mo_settings *table, const char *name);
+/* Names are the same when they differ in - and _ only. */
+bool mo_same_name(const char *a, const char *b);
 
 /* The sentence for a name that is not in the table, with the closest one that is. */
 mousse_status mo_settings_unknown(const mo_settings *table, const char *name, mo_error *error);
@@ -98,7 +109,9 @@ mousse_status mo_settings_set(const mo_settings *table, void *values, const char
  * fit. With mo_settings.rows and .count this is how settings are saved. */
 bool mo_setting_text(const mo_setting *row, const void *values, char *text, size_t capacity);
 
-/* What the row accepts, for help and messages: "a whole number from 1 to 64". */
+/* What the row accepts, for messages: "a whole number from 1 to 64". */
 void mo_setting_allowed(const mo_setting *row, char *text, size_t capacity);
+/* A limit as people write it: 0.5, 65,536, 1,000,000,000. */
+const char *mo_limit_text(double limit, char *text, size_t capacity);
 
 #endif

@@ -111,3 +111,11 @@ void mo_suggest_from(mo_suggestion *suggestion, const char *name)
   suggestion->best = name;
   suggestion->distance = distance;
 }
+
+void mo_list_add(char *list, size_t capacity, const char *name)
+{
+  const size_t used = strlen(list);
+  const size_t needed = strlen(name) + (used > 0 ? 2 : 0);
+  if (needed < capacity - used)
+    snprintf(list + used, capacity - used, "%s%s", used > 0 ? ", " : "", name);
+}

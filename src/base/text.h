@@ -33,4 +33,7 @@ typedef struct mo_suggestion {
 mo_suggestion mo_suggest(const char *word);
 void mo_suggest_from(mo_suggestion *suggestion, const char *name);
 
+/* Appends to a list of names, "a, b, c"; what does not fit is left out. */
+void mo_list_add(char *list, size_t capacity, const char *name);
+
 #endif

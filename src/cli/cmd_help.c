@@ -1,6 +1,8 @@
-/* cmd_help.c - mousse help: the program's help, one command's, or the manual page. */
+/* cmd_help.c - mousse help: the program's help, one command's, a topic, or the manual page. */
 #include "cli/command.h"
 #include "cli/help.h"
+
+#include <string.h>
 
 typedef struct values {
   bool man;
@@ -10,28 +12,46 @@ static const mo_setting rows[] = {
     MO_SETTING_SWITCH(values, man, "false", "write the manual page mousse(1) instead"),
 };
 
+static mousse_status explain(const cli_invocation *call, mo_error *error)
+{
+  const char *what = call->arguments[0];
+  const bool optimizers = strcmp(what, "optimizers") == 0 || strcmp(what, "optimizer") == 0;
+  if (optimizers)
+    return help_optimizers(call->argument_count > 1 ? call->arguments[1] : NULL, error);
+  if (call->argument_count > 1)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "'%.80s' is one argument too many; only 'optimizers' takes another",
+                   call->arguments[1]);
+  if (strcmp(what, "presets") == 0 || strcmp(what, "preset") == 0) {
+    help_presets();
+    return MOUSSE_OK;
+  }
+  const cli_command *command = command_find(what);
+  if (command == NULL) return command_unknown(what, error);
+  help_command(command);
+  return MOUSSE_OK;
+}
+
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const values *v = call->values;
-  if (v->man) {
+  if (v->man)
     help_manual();
-  } else if (call->argument_count == 0) {
+  else if (call->argument_count == 0)
     help_program();
-  } else {
-    const cli_command *command = command_find(call->arguments[0]);
-    if (command == NULL) return command_unknown(call->arguments[0], error);
-    help_command(command);
-  }
+  else
+    return explain(call, error);
   return MOUSSE_OK;
 }
 
 const cli_command command_help = {
     .name = "help",
-    .summary = "Explain the program or one command",
-    .arguments = "[COMMAND]",
-    .details = "",
+    .summary = "Explain the program, one command, the optimizers or the presets",
+    .arguments = "[COMMAND | optimizers [NAME] | presets]",
+    .details = "  mousse help train\n"
+               "  mousse help optimizers soap\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),
-    .most_arguments = 1,
+    .most_arguments = 2,
     .run = run,
 };

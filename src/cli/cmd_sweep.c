@@ -138,4 +138,5 @@ const cli_command command_sweep = {
     .most_arguments = 1,
     .run = run,
     .take = take,
+    .taken = &train_settings,
 };

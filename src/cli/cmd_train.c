@@ -1,4 +1,5 @@
 /* cmd_train.c - mousse train: one command from data to a model. */
+#include "base/wording.h"
 #include "cli/rank_session.h"
 #include "cli/run_options.h"
 #include "cli/train_display.h"
@@ -35,23 +36,22 @@ static void print_run(const train_options *run)
 
 static void print_estimate(const train_options *run, const train_estimate *e)
 {
-  char time[32];
   const gpt_config *c = &e->config;
   const int threads = options_threads(run);
   const double speed = estimate_speed(threads);
   /* Layers reach about two thirds of a plain matrix product. */
   const double seconds = speed > 0 ? e->flops_per_step / (0.65 * speed) : 0;
   const double tokens = (double)run->batch_size * (double)c->sequence_len;
-  train_display_duration(seconds * (double)run->num_iterations, time);
-  printf("\nmodel: %.2f M parameters: width %zu, %zu layers, %zu heads, context %zu, "
-         "vocabulary %zu\n",
-         (double)e->parameters / 1e6, c->n_embd, c->n_layer, c->n_head, c->sequence_len,
-         c->vocab_size);
-  printf("memory: %.1f MB of weights, gradients and activations, %.1f MB of the optimizer\n",
-         (double)e->model_bytes / 1e6, (double)e->optimizer_bytes / 1e6);
-  printf("tokens: %.0f in a step, %.4g in all\n", tokens, tokens * (double)run->num_iterations);
-  printf("time: about %s on %d threads (%.3g s per step), forward and backward only\n", time,
-         threads, seconds);
+  printf("\nmodel: %.2f M parameters: width %zu, %s, %s, context %zu, vocabulary %zu\n",
+         (double)e->parameters / 1e6, c->n_embd, MO_COUNT(c->n_layer, "layer"),
+         MO_COUNT(c->n_head, "head"), c->sequence_len, c->vocab_size);
+  printf("memory: %s of weights, gradients and activations, %s of the optimizer\n",
+         MO_BYTES(e->model_bytes), MO_BYTES(e->optimizer_bytes));
+  printf("tokens: %s in a step, %s in all\n", MO_NUMBER(tokens),
+         MO_NUMBER(tokens * (double)run->num_iterations));
+  printf("time: about %s on %s (%.3g s per step), forward and backward only\n",
+         MO_DURATION(seconds * (double)run->num_iterations), MO_COUNT(threads, "thread"),
+         seconds);
 }
 
 static mousse_status dry_run(const train_options *run, const run_notices *notices,
@@ -70,17 +70,15 @@ static mousse_status dry_run(const train_options *run, const run_notices *notice
 static void print_outcome(const train_outcome *o, uint64_t steps, bool nothing_done)
 {
   if (nothing_done)
-    printf("%s: complete already: all %llu steps are taken\n", o->directory,
-           (unsigned long long)steps);
+    printf("%s: complete already: all %s are taken\n", o->directory, MO_COUNT(steps, "step"));
   else if (o->complete)
-    printf("%s: complete: %llu steps, %llu tokens\n", o->directory,
-           (unsigned long long)o->state.step, (unsigned long long)o->state.tokens);
+    printf("%s: complete: %s, %s\n", o->directory, MO_COUNT(o->state.step, "step"),
+           MO_COUNT(o->state.tokens, "token"));
   else
-    printf("%s: stopped at step %llu of %llu and saved; the same command continues\n",
-           o->directory, (unsigned long long)o->state.step, (unsigned long long)steps);
+    printf("%s: stopped at step %s of %s and saved; the same command continues\n", o->directory,
+           MO_NUMBER(o->state.step), MO_NUMBER(steps));
   if (o->state.skipped > 0)
-    printf("%llu steps were skipped: loss or gradient not finite\n",
-           (unsigned long long)o->state.skipped);
+    printf("%s skipped: loss or gradient not finite\n", MO_COUNT(o->state.skipped, "step"));
 }
 
 static mousse_status train(const cli_invocation *call, const mousse_comm *comm,

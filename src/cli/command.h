@@ -37,7 +37,9 @@ typedef struct cli_command {
   /* NULL, or fills values, which hold the defaults, from a file; flags are the defaults with
    * the command line, which then is applied once more: flags win over files. */
   mousse_status (*configure)(void *values, const void *flags, bool quiet, mo_error *error);
-  /* NULL, or takes options that are in no table; UNKNOWN_NAME: it is not one of them. */
+  /* NULL, or takes options that are in no table above; UNKNOWN_NAME: it is not one of them.
+   * taken: NULL, or a table of some of them, for switches, help and completion. */
+  const mo_settings *taken;
   mousse_status (*take)(void *values, const char *name, const char *text, mo_error *error);
   void (*more_help)(void); /* NULL, or prints a further part of --help */
 } cli_command;
@@ -45,7 +47,8 @@ typedef struct cli_command {
 /* commands.c: the commands of commands.def, in that order. */
 size_t command_count(void);
 const cli_command *command_at(size_t index);
-const cli_command *command_find(const char *name); /* NULL: no such name */
+/* By its name, or one that other programs have for it; NULL: no such name. */
+const cli_command *command_find(const char *name);
 mousse_status command_unknown(const char *name, mo_error *error);
 
 #endif

@@ -3,6 +3,8 @@
 #include "base/memory.h"
 #include "cli/arguments.h"
 #include "cli/help.h"
+#include "cli/next_step.h"
+#include "cli/terminal.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -54,23 +56,36 @@ static mousse_status flush_output(mo_error *error)
   return mo_fail(error, MOUSSE_IO, "cannot write to standard output");
 }
 
+static const cli_command *choose_command(const char *name, mo_error *error)
+{
+  char note[128];
+  const cli_command *command = command_find(name);
+  if (command == NULL) {
+    command_unknown(name, error);
+  } else if (strcmp(command->name, name) != 0) {
+    snprintf(note, sizeof note, "'%s' is called '%s' here", name, command->name);
+    terminal_note(note);
+  }
+  return command;
+}
+
 int main(int argc, char **argv)
 {
   mo_error error = {{0}};
-  mousse_status status = MOUSSE_OK;
+  terminal_open_descriptors();
   signal(SIGPIPE, SIG_IGN); /* `mousse data | head` ends with a message, not a signal */
+  next_step_program(argc > 0 ? argv[0] : "mousse");
   const char *name = argc > 1 ? argv[1] : "help";
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) name = "help";
   if (strcmp(name, "--version") == 0) name = "version";
 
-  const cli_command *command = command_find(name);
-  if (command == NULL)
-    status = command_unknown(name, &error);
-  else
+  const cli_command *command = choose_command(name, &error);
+  mousse_status status = MOUSSE_UNKNOWN_NAME;
+  if (command != NULL)
     status =
         run(command, argc > 2 ? (size_t)argc - 2 : 0, argv + (argc > 2 ? 2 : argc), &error);
   if (status == MOUSSE_OK) status = flush_output(&error);
   if (status != MOUSSE_OK && error.text[0] != '\0') /* else a command has told it */
-    fprintf(stderr, "mousse: %s\n", error.text);
+    terminal_error(error.text);
   return exit_code(status);
 }

@@ -2,6 +2,7 @@
 #include "cli/rank_session.h"
 
 #include "base/parallel.h"
+#include "cli/terminal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,14 +23,21 @@ static void share_threads(double processors)
     mo_threads_limit(share);
 }
 
+static void tell(int rank, const char *text)
+{
+  char line[sizeof((mo_error *)0)->text + 32];
+  snprintf(line, sizeof line, "rank %d: %s", rank, text);
+  terminal_error(line);
+}
+
 /* A failure that all ranks know of is told by one. */
 static void tell_failure(mo_launch *cluster, mousse_status status, mo_error *error)
 {
   if (!cluster->started || status == MOUSSE_OK) return;
   if (status == MOUSSE_COMM)
-    fprintf(stderr, "mousse: rank %d: %s\n", cluster->comm.rank, error->text);
+    tell(cluster->comm.rank, error->text);
   else if (cluster->comm.rank == 0)
-    fprintf(stderr, "mousse: %s\n", error->text);
+    terminal_error(error->text);
   if (status == MOUSSE_COMM) mo_launch_abort(cluster, EXIT_FAILURE);
   error->text[0] = '\0';
 }

@@ -3,6 +3,9 @@
 #include "cli/run_options.h"
 
 #include "base/file.h"
+#include "base/text.h"
+#include "cli/help.h"
+#include "cli/terminal.h"
 #include "train/checkpoint.h"
 
 #include <stdio.h>
@@ -12,7 +15,7 @@
 static void print_notice(void *user, const char *text)
 {
   (void)user;
-  fprintf(stderr, "mousse: note: %s\n", text);
+  terminal_note(text);
 }
 
 const run_notices run_notices_print = {print_notice, NULL}, run_notices_none = {NULL, NULL};
@@ -57,33 +60,22 @@ mousse_status run_options_take(void *values, const char *name, const char *text,
   return options_set(&v->run, name, text, NULL, error);
 }
 
-static void print_option(const mousse_option *option)
-{
-  printf("    %-18s%s (default ", option->name, option->help);
-  if (option->choices == NULL) {
-    printf("%g; %g to %g)\n", option->initial, option->min, option->max);
-    return;
-  }
-  printf("%s; one of", option->choices[(int)option->initial]);
-  for (size_t i = 0; option->choices[i] != NULL; i++)
-    printf("%s %s", i > 0 ? "," : "", option->choices[i]);
-  printf(")\n");
-}
-
 void run_options_help(void)
 {
+  char presets[256] = "", optimizers[256] = "", text[1024];
   const char *name = NULL;
-  printf("\nPresets:");
   for (size_t i = 0; (name = gpt_preset_name(i)) != NULL; i++)
-    printf("%s %s", i > 0 ? "," : "", name);
+    mo_list_add(presets, sizeof presets, name);
+  for (size_t i = 0; (name = mousse_algorithm_name(i)) != NULL; i++)
+    mo_list_add(optimizers, sizeof optimizers, name);
+  snprintf(text, sizeof text, "Presets: %s.", presets);
   printf("\n");
-  printf(
-      "\nOptions of the optimizers, as --opt.NAME VALUE for that of the hidden matrices and\n"
-      "--scalar.NAME VALUE for that of embedding and head:\n");
-  for (size_t i = 0; (name = mousse_algorithm_name(i)) != NULL; i++) {
-    const mousse_option *option = NULL;
-    printf("\n  %s: %s\n", name, mousse_algorithm_help(name));
-    for (size_t k = 0; (option = mousse_algorithm_option(name, k)) != NULL; k++)
-      print_option(option);
-  }
+  help_paragraph(text);
+  snprintf(
+      text, sizeof text,
+      "Optimizers: %s. Their own options, listed by 'mousse help optimizers NAME', are set "
+      "as --opt.NAME VALUE for the hidden matrices and as --scalar.NAME VALUE for embedding "
+      "and head.",
+      optimizers);
+  help_paragraph(text);
 }

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cli/train_display.h"
+#include "base/wording.h"
 #include "study/run_mean.h"
 #include "train/run_model.h"
 
@@ -16,10 +16,8 @@
 
 study_display study_display_start(bool quiet)
 {
-  return (study_display){.quiet = quiet,
-                         .terminal = isatty(STDERR_FILENO) != 0,
-                         .started = mo_seconds(),
-                         .steps_before = -1};
+  return (study_display){
+      .line = progress_line_start(quiet), .started = mo_seconds(), .steps_before = -1};
 }
 
 /* A step of a model with so many weights in its layers is so much work. */
@@ -43,29 +41,34 @@ static void count_work(const study_runs *runs, double *done, double *all)
   }
 }
 
-void study_display_watch(void *display, const study_runs *runs)
+static void show(study_display *d, const study_runs *runs)
 {
-  study_display *d = display;
-  const double now = mo_seconds();
   double done = 0, all = 0;
-  char left[32] = "?";
-  if (d->quiet || now < d->due) return;
+  char label[64], left[WORDING_SIZE + 8] = "", diverged[32], failed[32];
   count_work(runs, &done, &all);
   if (d->steps_before < 0) d->steps_before = done;
   if (done > d->steps_before)
-    train_display_duration((all - done) * (now - d->started) / (done - d->steps_before), left);
-  d->due = now + (d->terminal ? 0.5 : 30);
-  fprintf(stderr, "%s%zu of %zu runs complete, %zu diverged, %zu failed; %.0f%%, %s left%s",
-          d->terminal ? "\r\033[K" : "", study_count(runs, STUDY_COMPLETE), runs->count,
-          study_count(runs, STUDY_DIVERGED), study_count(runs, STUDY_FAILED),
-          all > 0 ? 100 * done / all : 100, left, d->terminal ? "" : "\n");
+    snprintf(
+        left, sizeof left, "%s left",
+        MO_DURATION((all - done) * (mo_seconds() - d->started) / (done - d->steps_before)));
+  snprintf(label, sizeof label, "%zu/%zu runs", study_count(runs, STUDY_COMPLETE), runs->count);
+  snprintf(diverged, sizeof diverged, "%zu diverged", study_count(runs, STUDY_DIVERGED));
+  snprintf(failed, sizeof failed, "%zu failed", study_count(runs, STUDY_FAILED));
+  const char *const fields[] = {diverged, failed, left};
+  progress_line_show(&d->line, label, all > 0 ? done / all : 1, fields,
+                     left[0] != '\0' ? 3 : 2);
+}
+
+void study_display_watch(void *display, const study_runs *runs)
+{
+  study_display *d = display;
+  if (progress_line_due(&d->line)) show(d, runs);
 }
 
 void study_display_end(study_display *display, const study_runs *runs)
 {
-  display->due = 0;
-  study_display_watch(display, runs);
-  if (!display->quiet && display->terminal) fprintf(stderr, "\n");
+  show(display, runs);
+  progress_line_end(&display->line);
 }
 
 static int by_loss(const void *a, const void *b)
@@ -92,10 +95,12 @@ void study_print_table(const study_runs *runs)
   printf("%-*s  %-9s %12s %11s\n", (int)widest, "run", "state", "step", "val loss");
   for (size_t i = 0; i < runs->count; i++) {
     const study_run *r = order[i];
-    char loss[32] = "-";
+    char loss[32] = "-", name[STUDY_NAME];
+    snprintf(name, sizeof name, "%s", r->name);
+    mo_clean_line(name);
     if (r->state == STUDY_COMPLETE && isfinite(r->course.val_loss))
       snprintf(loss, sizeof loss, "%.4f", r->course.val_loss);
-    printf("%-*s  %-9s %5llu of %-5lld %9s\n", (int)widest, r->name, study_state_name(r->state),
+    printf("%-*s  %-9s %5llu of %-5lld %9s\n", (int)widest, name, study_state_name(r->state),
            (unsigned long long)r->course.step, (long long)r->run.num_iterations, loss);
   }
   mo_release(NULL, order, bytes);

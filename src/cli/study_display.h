@@ -3,11 +3,12 @@
 #ifndef MOUSSE_CLI_STUDY_DISPLAY_H
 #define MOUSSE_CLI_STUDY_DISPLAY_H
 
+#include "cli/progress.h"
 #include "study/runs.h"
 
 typedef struct study_display {
-  bool quiet, terminal;
-  double started, due; /* seconds; when to print next */
+  progress_line line;
+  double started;      /* seconds */
   double steps_before; /* that were taken when it started; negative: not known yet */
 } study_display;
 

@@ -1,43 +1,24 @@
 /* train_display.c - the progress of a training run. */
 #include "cli/train_display.h"
 
-#include "base/clock.h"
+#include "base/wording.h"
+#include "cli/terminal.h"
 #include "train/estimate.h"
 
 #include <stdio.h>
-#include <unistd.h>
-
-enum { BAR_CELLS = 12 };
-static const double terminal_pause = 0.1, plain_pause = 10.0; /* seconds between updates */
-
-void train_display_duration(double seconds, char text[32])
-{
-  const long s = seconds < 1e9 ? (long)(seconds + 0.5) : 0;
-  if (s < 3600)
-    snprintf(text, 32, "%ld:%02ld", s / 60, s % 60);
-  else
-    snprintf(text, 32, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
-}
 
 cli_train_display train_display_start(bool quiet, bool json)
 {
   return (cli_train_display){
-      .quiet = quiet, .json = json, .terminal = !json && isatty(STDERR_FILENO) == 1};
-}
-
-/* Other output starts on a line of its own. */
-static void clear_line(cli_train_display *d)
-{
-  if (d->line_open) fprintf(stderr, "\r\033[K");
-  d->line_open = false;
+      .quiet = quiet, .json = json, .line = progress_line_start(quiet || json)};
 }
 
 static void on_notice(void *user, const char *text)
 {
   cli_train_display *d = user;
   if (d->quiet) return;
-  clear_line(d);
-  fprintf(stderr, "mousse: note: %s\n", text);
+  progress_line_clear(&d->line);
+  terminal_note(text);
 }
 
 static void on_start(void *user, const train_start *s)
@@ -49,57 +30,47 @@ static void on_start(void *user, const train_start *s)
   d->flops = gpt_flops_per_token(c, c->sequence_len);
   if (d->quiet || d->json) return;
   d->speed = estimate_speed(s->threads) * s->ranks;
+  fprintf(stderr, "run        %s%s\n", s->directory, s->step > 0 ? " (continued)" : "");
   fprintf(stderr,
-          "run        %s%s\n"
-          "model      %.2f M parameters: width %zu, %zu layers, %zu heads, context %zu, "
-          "vocabulary %zu\n"
-          "optimizer  %s, %s for embedding and head; %.1f MB%s\n"
-          "data       %s: %llu sequences; %llu tokens per step, %.2f epochs in all\n"
-          "machine    %d rank%s of %d threads, %.0f GFLOP/s in matrix products\n",
-          s->directory, s->step > 0 ? " (continued)" : "", (double)s->parameters / 1e6,
-          c->n_embd, c->n_layer, c->n_head, c->sequence_len, c->vocab_size, s->run->optimizer,
-          s->run->scalar_opt, (double)s->optimizer_bytes / 1e6,
-          s->ranks > 1 ? " on the rank that holds most" : "", s->run->data_dir,
-          (unsigned long long)s->windows, (unsigned long long)s->tokens_per_step,
-          (double)d->steps * (double)s->run->batch_size / (double)s->windows, s->ranks,
-          s->ranks == 1 ? "" : "s", s->threads, d->speed / 1e9);
+          "model      %.2f M parameters: width %zu, %s, %s, context %zu, vocabulary %zu\n",
+          (double)s->parameters / 1e6, c->n_embd, MO_COUNT(c->n_layer, "layer"),
+          MO_COUNT(c->n_head, "head"), c->sequence_len, c->vocab_size);
+  fprintf(stderr, "optimizer  %s, %s for embedding and head; %s%s\n", s->run->optimizer,
+          s->run->scalar_opt, MO_BYTES(s->optimizer_bytes),
+          s->ranks > 1 ? " on the rank that holds most" : "");
+  fprintf(stderr, "data       %s: %s; %s per step, %.2f epochs in all\n", s->run->data_dir,
+          MO_COUNT(s->windows, "sequence"), MO_COUNT(s->tokens_per_step, "token"),
+          (double)d->steps * (double)s->run->batch_size / (double)s->windows);
+  fprintf(stderr, "machine    %s of %s, %.0f GFLOP/s in matrix products\n",
+          MO_COUNT(s->ranks, "rank"), MO_COUNT(s->threads, "thread"), d->speed / 1e9);
   if (s->step > 0)
-    fprintf(stderr, "continues at step %llu of %llu\n", (unsigned long long)s->step,
-            (unsigned long long)d->steps);
+    fprintf(stderr, "continues at step %s of %s\n", MO_NUMBER(s->step), MO_NUMBER(d->steps));
 }
 
-static void print_bar(double fraction)
-{
-  const int full = (int)(fraction * BAR_CELLS);
-  fputs(" [", stderr);
-  for (int i = 0; i < BAR_CELLS; i++) fputc(i < full ? '#' : '.', stderr);
-  fputc(']', stderr);
-}
-
-/* On a terminal the line stays below 80 columns, so that it can be drawn over. */
+/* Loss and time first: they stay on a narrow terminal. */
 static void show_step(cli_train_display *d, const step_report *r)
 {
-  char left[32];
+  char label[64], loss[32], left[WORDING_SIZE + 8], lr[32], rate_text[48], peak[32], grad[32];
   const double rate = (double)d->per_step / d->per_seconds;
   /* The machine may have been busy while its speed was measured. */
   if (d->speed > 0 && rate * d->flops > d->speed) d->speed = rate * d->flops;
-  train_display_duration((double)(d->steps - r->step) * d->per_seconds, left);
-  if (d->terminal) fprintf(stderr, "\r\033[K");
-  fprintf(stderr, "step %llu/%llu", (unsigned long long)r->step, (unsigned long long)d->steps);
-  if (d->terminal) print_bar((double)r->step / (double)d->steps);
-  fprintf(stderr, " loss %.4f lr %.3g", r->loss, r->lr);
-  if (!d->terminal) fprintf(stderr, " grad %.3g", r->grad_norm);
-  fprintf(stderr, " %.1fk tok/s", rate / 1e3);
-  if (d->speed > 0) fprintf(stderr, " %.0f%%", 100 * rate * d->flops / d->speed);
-  fprintf(stderr, " %s left%s", left, d->terminal ? "" : "\n");
-  d->line_open = d->terminal;
-  fflush(stderr);
+  snprintf(label, sizeof label, "step %llu/%llu", (unsigned long long)r->step,
+           (unsigned long long)d->steps);
+  snprintf(loss, sizeof loss, "loss %.4f", r->loss);
+  snprintf(left, sizeof left, "%s left",
+           MO_DURATION((double)(d->steps - r->step) * d->per_seconds));
+  snprintf(lr, sizeof lr, "lr %.3g", r->lr);
+  snprintf(rate_text, sizeof rate_text, "%.1fk tokens/s", rate / 1e3);
+  snprintf(grad, sizeof grad, "grad %.3g", r->grad_norm);
+  snprintf(peak, sizeof peak, "%.0f%% of peak", 100 * rate * d->flops / d->speed);
+  const char *const fields[] = {loss, left, lr, rate_text, grad, peak};
+  progress_line_show(&d->line, label, (double)r->step / (double)d->steps, fields,
+                     d->speed > 0 ? 6 : 5);
 }
 
 static void on_step(void *user, const step_report *r)
 {
   cli_train_display *d = user;
-  const double now = mo_seconds();
   /* The first step is slower than the rest; afterwards an average over about 20. */
   d->seen++;
   d->per_seconds = d->seen <= 2 ? r->seconds : 0.95 * d->per_seconds + 0.05 * r->seconds;
@@ -109,9 +80,7 @@ static void on_step(void *user, const step_report *r)
     fputs(line, stdout);
     fflush(stdout);
   }
-  if (d->quiet || d->json || (now < d->due && r->step < d->steps)) return;
-  show_step(d, r);
-  d->due = now + (d->terminal ? terminal_pause : plain_pause);
+  if (progress_line_due(&d->line) || r->step == d->steps) show_step(d, r);
 }
 
 static void on_validation(void *user, uint64_t step, double loss)
@@ -119,7 +88,7 @@ static void on_validation(void *user, uint64_t step, double loss)
   cli_train_display *d = user;
   if (d->json) printf("{\"step\": %llu, \"val_loss\": %.9g}\n", (unsigned long long)step, loss);
   if (d->quiet || d->json) return;
-  clear_line(d);
+  progress_line_clear(&d->line);
   fprintf(stderr, "step %llu/%llu validation loss %.4f\n", (unsigned long long)step,
           (unsigned long long)d->steps, loss);
 }
@@ -128,9 +97,9 @@ static void on_sample(void *user, uint64_t step, const char *text, size_t length
 {
   cli_train_display *d = user;
   if (d->quiet || d->json) return;
-  clear_line(d);
+  progress_line_clear(&d->line);
   fprintf(stderr, "step %llu sample: ", (unsigned long long)step);
-  fwrite(text, 1, length, stderr);
+  terminal_print(stderr, text, length);
   fputc('\n', stderr);
 }
 
@@ -146,6 +115,5 @@ train_display train_display_functions(cli_train_display *d)
 
 void train_display_end(cli_train_display *d)
 {
-  if (d->line_open) fputc('\n', stderr);
-  d->line_open = false;
+  progress_line_end(&d->line);
 }

@@ -3,12 +3,12 @@
 #ifndef MOUSSE_CLI_TRAIN_DISPLAY_H
 #define MOUSSE_CLI_TRAIN_DISPLAY_H
 
+#include "cli/progress.h"
 #include "train/train.h"
 
 typedef struct cli_train_display {
-  bool quiet, json, terminal;
-  bool line_open;     /* the bar is on the terminal's last line */
-  double due;         /* when the next update may be shown */
+  bool quiet, json;
+  progress_line line;
   double speed;       /* operations per second of a matrix product; 0: not measured */
   double flops;       /* operations per token */
   uint64_t steps;     /* of the whole run */
@@ -21,8 +21,5 @@ cli_train_display train_display_start(bool quiet, bool json);
 /* The functions to hand to train_execute; display must outlive the run. */
 train_display train_display_functions(cli_train_display *display);
 void train_display_end(cli_train_display *display);
-
-/* 3:05 or 1:02:03. */
-void train_display_duration(double seconds, char text[32]);
 
 #endif

@@ -125,17 +125,18 @@ const char *gpt_preset_name(size_t index)
 
 mousse_status gpt_preset(const char *name, gpt_config *config, mo_error *error)
 {
-  mo_suggestion suggestion = mo_suggest(name);
+  char names[256] = "";
   for (size_t i = 0; i < PRESET_COUNT; i++) {
     if (strcmp(name, presets[i].name) == 0) {
       *config = presets[i].config;
       return MOUSSE_OK;
     }
-    mo_suggest_from(&suggestion, presets[i].name);
+    mo_list_add(names, sizeof names, presets[i].name);
   }
-  const char *nearest = suggestion.best != NULL ? suggestion.best : presets[0].name;
   return mo_fail(error, MOUSSE_UNKNOWN_NAME,
-                 "there is no model preset '%s'; did you mean '%s'?", name, nearest);
+                 "there is no model preset '%s'; choose from %s, or set n_layer, n_head and "
+                 "model_dim",
+                 name, names);
 }
 
 double gpt_flops_per_token(const gpt_config *config, size_t sequence)

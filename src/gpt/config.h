@@ -63,7 +63,7 @@ typedef struct gpt_config {
 gpt_config gpt_config_resolved(const gpt_config *config);
 bool gpt_config_equal(const gpt_config *a, const gpt_config *b);
 mousse_status gpt_config_check(const gpt_config *config, mo_error *error);
-/* "162M", "nano", "gpt2", ...; an unknown name is answered with the nearest one. */
+/* "162M", "nano", "gpt2", ...; an unknown name is answered with the list. */
 mousse_status gpt_preset(const char *name, gpt_config *config, mo_error *error);
 const char *gpt_preset_name(size_t index); /* NULL past the last */
 size_t gpt_parameter_count(const gpt_config *config);

@@ -26,9 +26,76 @@ static const char *const schedule_names[] = {"cosine", "wsd", "constant", NULL};
 static const mo_setting rows[] = {
 #include "train/options.def"
 };
-/* Names of the first edition. */
-static const mo_alias aliases[] = {{"shards", "slices"}, {NULL, NULL}};
-const mo_settings train_settings = {rows, sizeof rows / sizeof *rows, aliases};
+/* The first edition's names, then those of other trainers. */
+static const mo_alias aliases[] = {
+    {"shards", "slices", NULL},
+    {"learning_rate", "lr", NULL},
+    {"steps", "num_iterations", NULL},
+    {"max_steps", "num_iterations", NULL},
+    {"num_steps", "num_iterations", NULL},
+    {"iterations", "num_iterations", NULL},
+    {"max_iters", "num_iterations", NULL},
+    {"batch", "batch_size", NULL},
+    {"micro_batch_size", "device_batch_size", NULL},
+    {"data", "data_dir", NULL},
+    {"dataset", "data_dir", NULL},
+    {"output", "out", NULL},
+    {"out_dir", "out", NULL},
+    {"output_dir", "out", NULL},
+    {"model", "preset", NULL},
+    {"n_embd", "model_dim", NULL},
+    {"d_model", "model_dim", NULL},
+    {"hidden_size", "model_dim", NULL},
+    {"width", "model_dim", NULL},
+    {"layers", "n_layer", NULL},
+    {"n_layers", "n_layer", NULL},
+    {"num_layers", "n_layer", NULL},
+    {"heads", "n_head", NULL},
+    {"n_heads", "n_head", NULL},
+    {"num_heads", "n_head", NULL},
+    {"block_size", "sequence_length", NULL},
+    {"context_length", "sequence_length", NULL},
+    {"seq_len", "sequence_length", NULL},
+    {"vocabulary", "vocab_size", NULL},
+    {"wd", "weight_decay", NULL},
+    {"momentum", "mu", NULL},
+    {"schedule", "scheduler_type", NULL},
+    {"lr_scheduler", "scheduler_type", NULL},
+    {"lr_scheduler_type", "scheduler_type", NULL},
+    {"grad_clip", "clip", NULL},
+    {"max_grad_norm", "clip", NULL},
+    {"eval_every", "val_loss_every", NULL},
+    {"eval_interval", "val_loss_every", NULL},
+    {"eval_steps", "val_loss_every", NULL},
+    {"save_steps", "checkpoint_freq", NULL},
+    {"num_threads", "threads", NULL},
+    {"random_seed", "seed", NULL},
+    {"epochs", NULL,
+     "num_iterations is the number of steps; a run tells how many epochs they are"},
+    {"num_train_epochs", NULL,
+     "num_iterations is the number of steps; a run tells how many epochs they are"},
+    {"gradient_accumulation_steps", NULL,
+     "batch_size is a step's, device_batch_size what is computed at a time"},
+    {"grad_accum", NULL,
+     "batch_size is a step's, device_batch_size what is computed at a time"},
+    {"warmup_steps", NULL, "warmup_ratio is the warm-up's share of all steps"},
+    {"resume_from", NULL,
+     "the same command continues a run; init starts a new one from other weights"},
+    {"resume_from_checkpoint", NULL,
+     "the same command continues a run; init starts a new one from other weights"},
+    {"device", NULL, "everything runs on the CPU; threads says on how many cores"},
+    {NULL, NULL, NULL},
+};
+static const mo_section sections[] = {
+    {"Model", "preset"},
+    {"Data", "data_dir"},
+    {"Schedule", "num_iterations"},
+    {"Optimizer", "optimizer"},
+    {"Output", "out"},
+    {"Machine", "threads"},
+    {NULL, NULL},
+};
+const mo_settings train_settings = {rows, sizeof rows / sizeof *rows, aliases, sections};
 
 /* The columns of options.def that settings do not know. */
 static const struct {
@@ -129,21 +196,21 @@ mousse_status options_set(train_options *run, const char *key, const char *text,
     return MOUSSE_OK;
   }
   if (row == NULL) return mo_settings_unknown(&train_settings, key, error);
+  if (mo_settings_alias(&train_settings, key) != NULL)
+    run_notify(notices, "'%s' is called '%s' here", key, row->name);
   return mo_setting_set(row, run, text, error);
 }
 
 static mousse_status check_algorithm(const char *key, const char *name, mo_error *error)
 {
-  mo_suggestion suggestion = mo_suggest(name);
+  char names[256] = "";
   const char *known = NULL;
   for (size_t i = 0; (known = mousse_algorithm_name(i)) != NULL; i++) {
     if (strcmp(known, name) == 0) return MOUSSE_OK;
-    mo_suggest_from(&suggestion, known);
+    mo_list_add(names, sizeof names, known);
   }
-  return mo_fail(error, MOUSSE_UNKNOWN_NAME, "%s: there is no optimizer '%s'%s%s%s", key, name,
-                 suggestion.best != NULL ? "; did you mean '" : "",
-                 suggestion.best != NULL ? suggestion.best : "",
-                 suggestion.best != NULL ? "'?" : "");
+  return mo_fail(error, MOUSSE_UNKNOWN_NAME, "%s: there is no optimizer '%s'; choose from %s",
+                 key, name, names);
 }
 
 mousse_status options_check(const train_options *run, mo_error *error)
