@@ -8,6 +8,8 @@ TORCH_SETTINGS = {"OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": str(os.cpu_co
 
 class Worker:
     def __init__(self, *command, **settings):
+        if os.sep in str(command[0]) and not os.access(command[0], os.X_OK):
+            raise SystemExit(f"{command[0]} is missing: cmake --preset release && cmake --build --preset release")
         self.process = subprocess.Popen([str(part) for part in command], text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, env={**os.environ, **settings})
 

@@ -42,9 +42,9 @@ double bench_median(double *seconds, size_t count)
   return 0.5 * (seconds[(count - 1) / 2] + seconds[count / 2]);
 }
 
-void bench_tick(bench_measure *m, const char *what)
+void bench_tick(bench_measure *m, const char *what, double gflop)
 {
-  m->done++;
+  m->done += gflop;
   if (m->options->progress != NULL)
     m->options->progress(m->options->user, what, m->done, m->total);
 }
@@ -58,9 +58,25 @@ static mousse_status make_runner(bench_measure *m, bench_runner *runner, size_t 
   return bench_runner_create(runner, &config, &shape, optimizer, m->error);
 }
 
+/* GFLOP of one step of a model on one thread; on several it takes as much less time. */
+static double model_work(size_t model)
+{
+  gpt_config config;
+  if (gpt_preset(models[model].preset, &config, NULL) != MOUSSE_OK) return 0;
+  return gpt_flops_per_token(&config, models[model].sequence) * 1e-9 *
+         (double)(models[model].batch * models[model].sequence);
+}
+
+/* The same in the time that all threads would take for it: one of two takes twice as long. */
+static double thread_work(const bench_options *o, size_t model, int threads)
+{
+  return model_work(model) * (double)o->threads / (double)threads;
+}
+
 /* Median seconds of a step of each runner, in turns. */
-static mousse_status run_in_turns(bench_measure *m, const char *what, bench_runner *runners,
-                                  size_t count, size_t rounds, double *medians)
+static mousse_status run_in_turns(bench_measure *m, const char *what, size_t model,
+                                  bench_runner *runners, size_t count, size_t rounds,
+                                  double *medians)
 {
   double seconds[BENCH_MOST_THREAD_COUNTS][MOST_ROUNDS];
   double unused = 0.0;
@@ -70,7 +86,7 @@ static mousse_status run_in_turns(bench_measure *m, const char *what, bench_runn
     for (size_t i = 0; i < count; i++) {
       MO_TRY(bench_runner_step(&runners[i], runners[i].shape.sequence, &seconds[i][round],
                                m->error));
-      bench_tick(m, what);
+      bench_tick(m, what, thread_work(m->options, model, runners[i].shape.threads));
     }
   }
   for (size_t i = 0; i < count; i++) medians[i] = bench_median(seconds[i], rounds);
@@ -83,8 +99,8 @@ static mousse_status measure_model(bench_measure *m, size_t model)
   double seconds = 0.0;
   mousse_status status = make_runner(m, &runner, model, m->options->threads, NULL);
   if (status == MOUSSE_OK)
-    status = run_in_turns(m, models[model].preset, &runner, 1, model_rounds(m->options, model),
-                          &seconds);
+    status = run_in_turns(m, models[model].preset, model, &runner, 1,
+                          model_rounds(m->options, model), &seconds);
   bench_runner_release(&runner);
   const double tokens = (double)(models[model].batch * models[model].sequence);
   m->report->models[model] = (bench_model_result){models[model].preset, tokens / seconds, 0.0};
@@ -94,7 +110,7 @@ static mousse_status measure_model(bench_measure *m, size_t model)
 static mousse_status measure_sgemm(bench_measure *m, double *gflops)
 {
   *gflops = bench_sgemm_gflops(m->options->threads);
-  bench_tick(m, "sgemm");
+  bench_tick(m, "sgemm", bench_sgemm_work(m->options->threads));
   if (*gflops > 0.0) return MOUSSE_OK;
   return mo_fail(m->error, MOUSSE_NO_MEMORY, "no memory for a product of 3072 x 3072 matrices");
 }
@@ -142,8 +158,8 @@ static mousse_status measure_scaling(bench_measure *m)
   for (size_t i = 0; status == MOUSSE_OK && i < count; i++)
     status = make_runner(m, &runners[i], model, counts[i], "mousse");
   if (status == MOUSSE_OK)
-    status =
-        run_in_turns(m, "threads", runners, count, model_rounds(m->options, model), seconds);
+    status = run_in_turns(m, "threads", model, runners, count, model_rounds(m->options, model),
+                          seconds);
   for (size_t i = 0; i < count; i++) bench_runner_release(&runners[i]);
   for (size_t i = 0; status == MOUSSE_OK && i < count; i++) {
     m->report->scaling[i].threads = counts[i];
@@ -171,19 +187,22 @@ static void compute_whole_steps(bench_report *r)
   }
 }
 
-static size_t count_ticks(const bench_options *o)
+static double count_work(const bench_options *o)
 {
   int counts[BENCH_MOST_THREAD_COUNTS];
-  size_t ticks = (o->quick ? 2 : BENCH_MODELS + 1) + bench_optimizers_ticks(o);
-  for (size_t i = 0; i < BENCH_MODELS; i++) ticks += model_rounds(o, i);
-  return ticks + thread_counts(o->threads, counts) * model_rounds(o, scaling_model(o));
+  const size_t model = scaling_model(o), count = thread_counts(o->threads, counts);
+  double work = (o->quick ? 2 : BENCH_MODELS + 1) * bench_sgemm_work(o->threads);
+  for (size_t i = 0; i < BENCH_MODELS; i++) work += (double)model_rounds(o, i) * model_work(i);
+  for (size_t i = 0; i < count; i++)
+    work += (double)model_rounds(o, model) * thread_work(o, model, counts[i]);
+  return work + bench_optimizers_work(o);
 }
 
 mousse_status bench_run(const bench_options *options, bench_report *report, mo_error *error)
 {
   *report = (bench_report){.threads = options->threads};
   bench_measure m = {.options = options, .report = report, .error = error};
-  m.total = count_ticks(options);
+  m.total = count_work(options);
   MO_TRY(measure_models(&m));
   MO_TRY(bench_optimizers(&m));
   MO_TRY(measure_scaling(&m));

@@ -25,8 +25,8 @@ typedef struct bench_options {
   bool quick;    /* fewer repetitions and matrices */
   int threads;   /* at least 1 */
   size_t layers; /* of the 162M model whose matrices are measured; 0: as quick says */
-  /* Told after every measurement; total does not change. May be NULL. */
-  void (*progress)(void *user, const char *what, size_t done, size_t total);
+  /* Told after every measurement, in GFLOP; total, an estimate, does not change. May be NULL. */
+  void (*progress)(void *user, const char *what, double done, double total);
   void *user;
 } bench_options;
 

@@ -1,4 +1,8 @@
-/* bench_measure.h - how many measurements there are, and who is told of each. */
+/* bench_measure.h - how much there is to measure, and who is told of each measurement.
+ *
+ * Measurements take from milliseconds to minutes, so progress is counted in the operations that
+ * they are estimated to take, not in their number: then the time left is near the truth.
+ */
 #ifndef MOUSSE_BENCH_BENCH_MEASURE_H
 #define MOUSSE_BENCH_BENCH_MEASURE_H
 
@@ -7,14 +11,17 @@
 typedef struct bench_measure {
   const bench_options *options;
   bench_report *report;
-  size_t done, total;
+  double done, total; /* GFLOP */
   mo_error *error;
 } bench_measure;
 
-void bench_tick(bench_measure *m, const char *what);
+void bench_tick(bench_measure *m, const char *what, double gflop);
+
+/* bench_sgemm.c: operations of bench_sgemm_gflops. */
+double bench_sgemm_work(int threads);
 
 /* bench_optimizers.c */
-size_t bench_optimizers_ticks(const bench_options *options);
+double bench_optimizers_work(const bench_options *options);
 mousse_status bench_optimizers(bench_measure *m);
 
 #endif

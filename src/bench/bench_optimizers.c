@@ -76,6 +76,27 @@ static size_t list_subjects(subject *list)
   return count;
 }
 
+/* GFLOP of plain Muon on a set: per layer four square matrices, a tall and a wide one, each with
+ * 5 iterations of three products. */
+static double plain_work(size_t width, size_t layers)
+{
+  const double cube = (double)width * (double)width * (double)width;
+  const double square = 5 * 3 * 2 * cube, oblong = 5 * (4 + 4 + 1) * 2 * cube;
+  return 1e-9 * (double)layers * (4 * square + 2 * oblong);
+}
+
+/* What a step takes, in steps of plain Muon: rough, and only the progress shown depends on it. */
+static double usual_cost(const subject *s)
+{
+  if (s->refreshes) return 1;
+  return has_option(s->algorithm, "newton_schulz") ? 0.7 : 0.02;
+}
+
+static double refresh_cost(const subject *s)
+{
+  return s->has_root ? 2 : s->refreshes ? 5 : 0;
+}
+
 static mousse_status build(const subject *s, const bench_set *set, int threads, bool stagger,
                            mousse_optimizer **opt)
 {
@@ -157,16 +178,17 @@ static mousse_status compare(bench_measure *m, const subject *s, bench_ground *g
                              bench_optimizer_result *result)
 {
   const rules r = rules_for(m->options);
+  const double unit_work = plain_work(WIDTH, r.layers);
   double yardstick[MOST_ROUNDS], between[MOST_ROUNDS], refreshing[MOST_ROUNDS];
   for (size_t i = 0; i < r.rounds; i++) {
     yardstick[i] = time_plain(m, g);
-    bench_tick(m, s->algorithm);
+    bench_tick(m, s->algorithm, unit_work);
     if (s->refreshes) mousse_set(opt, 0, "refresh_every", 1e9);
     MO_TRY(time_step(m, opt, &between[i]));
-    bench_tick(m, s->algorithm);
+    bench_tick(m, s->algorithm, usual_cost(s) * unit_work);
     refreshing[i] = between[i];
     if (s->refreshes) MO_TRY(time_refresh(m, s, opt, first_step, &refreshing[i]));
-    bench_tick(m, s->algorithm);
+    bench_tick(m, s->algorithm, refresh_cost(s) * unit_work);
   }
   const double unit = bench_median(yardstick, r.rounds);
   const double usual = bench_median(between, r.rounds);
@@ -177,6 +199,14 @@ static mousse_status compare(bench_measure *m, const subject *s, bench_ground *g
   result->ratio_between = usual / unit;
   result->state_bytes = (size_t)((double)state_bytes(opt) * scale);
   return MOUSSE_OK;
+}
+
+/* A step of a period: of every tenth matrix the preconditioner is renewed. */
+static double staggered_work(const bench_options *o, const subject *s)
+{
+  const rules r = rules_for(o);
+  return plain_work(r.stagger_width, r.stagger_layers) *
+         (usual_cost(s) + refresh_cost(s) / BENCH_REFRESH_EVERY);
 }
 
 /* The largest of the steps of one period, with staggered refreshes. */
@@ -191,7 +221,7 @@ static mousse_status find_worst(bench_measure *m, const subject *s, bench_set *s
     status = time_step(m, opt, &seconds);
     worst = seconds > worst ? seconds : worst;
     sum += seconds;
-    bench_tick(m, s->algorithm);
+    bench_tick(m, s->algorithm, staggered_work(m->options, s));
   }
   mousse_destroy(opt);
   result->worst_step_to_mean = worst * BENCH_REFRESH_EVERY / sum;
@@ -210,10 +240,18 @@ static mousse_status measure_one(bench_measure *m, const subject *s, bench_groun
   return status == MOUSSE_OK ? find_worst(m, s, &g->stagger_set, result) : status;
 }
 
-size_t bench_optimizers_ticks(const bench_options *options)
+double bench_optimizers_work(const bench_options *options)
 {
   subject list[BENCH_MOST_OPTIMIZERS];
-  return list_subjects(list) * (3 * rules_for(options).rounds + BENCH_REFRESH_EVERY);
+  const size_t count = list_subjects(list);
+  const rules r = rules_for(options);
+  double work = 0;
+  for (size_t i = 0; i < count; i++) {
+    const double steps = 1 + usual_cost(&list[i]) + refresh_cost(&list[i]);
+    work += (double)r.rounds * steps * plain_work(WIDTH, r.layers) +
+            BENCH_REFRESH_EVERY * staggered_work(options, &list[i]);
+  }
+  return work;
 }
 
 mousse_status bench_optimizers(bench_measure *m)

@@ -13,7 +13,8 @@ typedef struct values {
 } values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_SWITCH(values, quick, "false", "about a minute: fewer matrices and repetitions"),
+    MO_SETTING_SWITCH(values, quick, "false",
+                      "a minute or two: fewer matrices and repetitions"),
     MO_SETTING_SWITCH(values, json, "false", "print one JSON object"),
     MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "threads; 0: one per core"),
     MO_SETTING_INTEGER(values, layers, "0", 0, 12,
@@ -21,12 +22,12 @@ static const mo_setting rows[] = {
                        "quick"),
 };
 
-static void show(void *user, const char *what, size_t done, size_t total)
+static void show(void *user, const char *what, double done, double total)
 {
   cli_progress *bar = user;
   bar->label = what;
-  bar->total = (double)total;
-  progress_update(bar, (double)done);
+  bar->total = total;
+  progress_update(bar, done);
 }
 
 static void print_models(const bench_report *r)
@@ -125,7 +126,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const values *v = call->values;
   bench_report report;
-  cli_progress bar = progress_start("bench", "measurements", 1, 0, call->quiet);
+  cli_progress bar = progress_start("bench", "GFLOP", 1, 0, call->quiet);
   const bench_options options = {
       .quick = v->quick,
       .threads = v->threads > 0 ? (int)v->threads : mo_threads_available(),
@@ -134,6 +135,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
       .user = &bar,
   };
   MO_TRY(bench_run(&options, &report, error));
+  bar.label = "bench";
   progress_end(&bar, bar.total);
   if (v->json) {
     print_json(&report);

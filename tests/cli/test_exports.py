@@ -1,0 +1,124 @@
+"""What other programs read: TensorBoard's event files, by a reader written from the format's description
+(TFRecord framing with masked CRC-32C, protocol buffers Event and Summary), and the scripts' own help."""
+import glob
+import json
+import math
+import os
+import struct
+import subprocess
+import unittest
+
+from program import ROOT, ProgramTest
+
+
+def crc32c(data):
+    """Castagnoli's polynomial, reflected, by a table of the 256 bytes."""
+    table = []
+    for byte in range(256):
+        for _ in range(8):
+            byte = byte >> 1 ^ 0x82F63B78 * (byte & 1)
+        table.append(byte)
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = table[(crc ^ byte) & 255] ^ crc >> 8
+    return crc ^ 0xFFFFFFFF
+
+
+def masked(data):
+    crc = crc32c(data)
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def records(data):
+    """u64 length, u32 masked CRC of it, the bytes, u32 masked CRC of them; again to the end."""
+    at = 0
+    while at < len(data):
+        head = data[at:at + 8]
+        (length,), (check,) = struct.unpack("<Q", head), struct.unpack("<I", data[at + 8:at + 12])
+        assert check == masked(head), "checksum of a length"
+        body = data[at + 12:at + 12 + length]
+        assert len(body) == length, "a record is cut off"
+        assert struct.unpack("<I", data[at + 12 + length:at + 16 + length])[0] == masked(body), "checksum of a record"
+        yield body
+        at += 16 + length
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 128:
+            return value, at
+
+
+def fields(data):
+    """(number, value) of a message: an integer, 4 or 8 bytes, or bytes with a length."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = varint(data, at)
+        else:
+            size = {1: 8, 5: 4}.get(kind)
+            if kind == 2:
+                size, at = varint(data, at)
+            assert size is not None and at + size <= len(data), f"wire type {kind}"
+            value, at = data[at:at + size], at + size
+        yield key >> 3, value
+
+
+def read_events(path):
+    """The version, and (tag, step, value) of every scalar."""
+    version, scalars = None, []
+    with open(path, "rb") as file:
+        data = file.read()
+    for body in records(data):
+        event = dict(fields(body))
+        assert struct.unpack("<d", event[1])[0] > 1e9, "time since 1970"
+        version = event[3].decode() if 3 in event else version
+        for number, value in fields(event.get(5, b"")):
+            assert number == 1, "a summary has values"
+            entry = dict(fields(value))
+            scalars.append((entry[1].decode(), event.get(2, 0), struct.unpack("<f", entry[2])[0]))
+    return version, scalars
+
+
+class TensorBoard(ProgramTest):
+    def test_events_are_the_metrics(self):
+        self.write("text.txt", b"the cat sat on the mat and the dog ran to the old red house. " * 400)
+        self.run_mousse("tokenize", "text.txt", "--val-fraction", "0.1", "--out", "data", "--quiet")
+        self.run_mousse("train", "--preset", "nano", "--model-dim", "32", "--n-layer", "1", "--n-head", "2",
+                        "--sequence-length", "32", "--batch-size", "2", "--data-dir", "data", "--num-iterations", "6",
+                        "--val-loss-every", "3", "--val-tokens", "512", "--tensorboard", "--out", "run", "--quiet")
+        paths = glob.glob(self.path("run/**/*tfevents*"), recursive=True)
+        self.assertEqual(len(paths), 1)
+        version, scalars = read_events(paths[0])
+        self.assertEqual(version, "brain.Event:2")
+        lines = [json.loads(line) for line in self.read("run/metrics.jsonl").splitlines()]
+        wanted = {("val" if "val_loss" in line else "train", line["step"]): line.get("val_loss", line.get("loss"))
+                  for line in lines if "matrix" not in line}
+        found = {("val" if "val" in tag else "train", step): value for tag, step, value in scalars if "loss" in tag}
+        self.assertEqual(set(found), set(wanted))
+        for key, value in wanted.items():
+            self.assertTrue(math.isclose(found[key], value, rel_tol=1e-5), key)
+        self.assertGreater(len({tag for tag, _, _ in scalars}), 2)
+
+
+class Scripts(unittest.TestCase):
+    def test_benchmarks_explain_themselves(self):
+        folder = os.path.join(ROOT, "benchmarks")
+        scripts = [name for name in os.listdir(folder)
+                   if os.access(os.path.join(folder, name), os.X_OK) and os.path.isfile(os.path.join(folder, name))]
+        self.assertGreater(len(scripts), 6)
+        for name in scripts:
+            with self.subTest(name):
+                done = subprocess.run([os.path.join(folder, name), "--help"], capture_output=True, text=True, timeout=60)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(name, done.stdout)
+                self.assertEqual(done.stderr, "")
+
+
+if __name__ == "__main__":
+    unittest.main()
