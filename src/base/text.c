@@ -24,15 +24,21 @@ bool mo_parse_double(const char *text, double *value)
 
 void mo_number_text(double value, char *text, size_t capacity)
 {
+  char whole[40];
   locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   const locale_t before = c_locale != (locale_t)0 ? uselocale(c_locale) : (locale_t)0;
   for (int digits = 6; digits <= 17; digits++) {
-    snprintf(text, capacity, "%.*g", digits, value);
-    if (strtod(text, NULL) == value) break;
+    snprintf(whole, sizeof whole, "%.*g", digits, value);
+    if (strtod(whole, NULL) == value) break;
   }
-  if (c_locale == (locale_t)0) return;
-  uselocale(before);
-  freelocale(c_locale);
+  if (c_locale != (locale_t)0) {
+    uselocale(before);
+    freelocale(c_locale);
+  }
+  if (capacity == 0) return;
+  const size_t length = strlen(whole) < capacity ? strlen(whole) : capacity - 1;
+  memcpy(text, whole, length);
+  text[length] = '\0';
 }
 
 static int64_t suffix_factor(const char *suffix)

@@ -31,7 +31,7 @@ void rig_start(rig *r, const mousse_env *env)
 }
 
 /* The next parameter with its arrays, not yet known to the optimizer. */
-static rig_param *new_param(rig *r, size_t rows, size_t cols)
+rig_param *rig_new_param(rig *r, size_t rows, size_t cols)
 {
   assert_true(r->count < RIG_MAX_PARAMS);
   rig_param *p = &r->params[r->count];
@@ -77,7 +77,7 @@ void bind_inputs(mousse_optimizer *opt, const char *algorithm, const char *name,
 
 mousse_status rig_try_add(rig *r, const char *algorithm, size_t rows, size_t cols)
 {
-  rig_param *p = new_param(r, rows, cols);
+  rig_param *p = rig_new_param(r, rows, cols);
   const mousse_status s = mousse_add_group(r->opt, algorithm, &p->group);
   if (s != MOUSSE_OK) return s;
   const mousse_status added =

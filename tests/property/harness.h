@@ -53,6 +53,9 @@ void rig_load(rig *r, blob *b);
 void rig_single(rig *r, const mousse_env *env, const char *algorithm, size_t rows, size_t cols,
                 const char *options);
 
+/* The next parameter with its arrays, not yet known to the optimizer. */
+rig_param *rig_new_param(rig *r, size_t rows, size_t cols);
+
 /* Adds the parameter without asserting; its arrays belong to the rig in any case. */
 mousse_status rig_try_add(rig *r, const char *algorithm, size_t rows, size_t cols);
 

@@ -52,12 +52,12 @@ typedef struct scene {
   counting memory;
   mousse_optimizer *opt;
   int group;
-  float w[3][35], g[3][35];
+  float w[3][35], g[3][35], more[2][70], read[35];
   float *inputs[2][RIG_MAX_INPUTS];
   blob saved;
 } scene;
 
-enum { CALLS = 14 };
+enum { CALLS = 24 };
 
 static void fill_scene_gradients(scene *s, uint64_t step)
 {
@@ -72,8 +72,23 @@ static void bind_scene_inputs(scene *s, const char *algorithm)
   bind_inputs(s->opt, algorithm, "c", 7, 5, s->inputs[1]);
 }
 
+/* The calls in the order in which they are made. */
+static const int order[CALLS] = {0,  1, 2, 3,  4,  5,  6,  7,  14, 15, 16, 17,
+                                 18, 8, 9, 19, 10, 20, 21, 22, 11, 12, 23, 13};
+
 static mousse_status call(scene *s, const char *algorithm, int number)
 {
+  size_t bytes = 0;
+  char text[32];
+  const mousse_tensor tensor = {.struct_size = sizeof tensor,
+                                .name = "t",
+                                .rows = 5,
+                                .cols = 7,
+                                .count = 2,
+                                .transposed = 1,
+                                .value = s->more[0],
+                                .grad = s->more[1]};
+  const mousse_binding binding = {"a", s->w[0], s->g[0]};
   switch (number) {
   case 0:
     return mousse_create(&s->env, &s->opt);
@@ -84,15 +99,36 @@ static mousse_status call(scene *s, const char *algorithm, int number)
   case 3:
     return mousse_set(s->opt, 0, "lr", 0.01);
   case 4:
-    return mousse_add_group(s->opt, "adamw", &s->group);
+    return mousse_add_group(s->opt, "sgd", &s->group);
   case 5:
     return mousse_add_param(s->opt, 1, "b", 1, 35, s->w[1], s->g[1]);
   case 6:
     return mousse_add_param(s->opt, 0, "c", 7, 5, s->w[2], s->g[2]);
   case 7:
     return mousse_set_text(s->opt, 0, "lr", "0.02");
+  case 14:
+    return mousse_add_tensor(s->opt, 1, &tensor);
+  case 15:
+    return mousse_plan(s->opt, 0, &bytes);
+  case 16:
+    return mousse_set(s->opt, MOUSSE_OBJECT, "clip_norm", 1e30);
+  case 17:
+    return mousse_set(s->opt, MOUSSE_ALL_GROUPS, "lr", 0.015);
+  case 18:
+    return mousse_set_param(s->opt, "t", "lr_factor", 0.5);
   case 8:
     return mousse_prepare(s->opt);
+  case 19:
+    return mousse_rebind_all(s->opt, &binding, 1);
+  case 20:
+    return mousse_state_read(s->opt, "b", "momentum", s->read, 35);
+  case 21:
+    return mousse_state_write(s->opt, "b", "momentum", s->read, 35);
+  case 22:
+    return mousse_get_text(s->opt, 0, "lr", text, sizeof text);
+  case 23:
+    blob_rewind(&s->saved);
+    return mousse_load_matching(s->opt, blob_read, &s->saved, NULL, NULL);
   case 9:
   case 10:
     bind_scene_inputs(s, algorithm);
@@ -135,17 +171,19 @@ static bool play(scene *s, const char *algorithm)
 {
   bool failed = false;
   for (int number = 0; number < CALLS; number++) {
-    mousse_status status = call(s, algorithm, number);
+    const int which = order[number];
+    mousse_status status = call(s, algorithm, which);
     if (status == MOUSSE_OK) continue;
     if (status != MOUSSE_NO_MEMORY)
-      fail_msg("%s call %d, allocation %zu: status %d", algorithm, number, s->memory.fail_at,
+      fail_msg("%s call %d, allocation %zu: status %d", algorithm, which, s->memory.fail_at,
                status);
     failed = true;
-    if (number == 0) assert_null(s->opt);
+    if (which == 0) assert_null(s->opt);
+    assert_true(mousse_error(s->opt)[0] != '\0');
     if (s->memory.for_good) return true;
-    status = call(s, algorithm, number);
+    status = call(s, algorithm, which);
     if (status != MOUSSE_OK)
-      fail_msg("%s call %d again, after allocation %zu failed: status %d", algorithm, number,
+      fail_msg("%s call %d again, after allocation %zu failed: status %d", algorithm, which,
                s->memory.fail_at, status);
   }
   return failed;

@@ -113,12 +113,72 @@ static void test_distinct_optimizers_on_distinct_threads(void **state)
   rig_stop(&alone.r);
 }
 
+/* A whole life, from create to destroy, of one optimizer for every algorithm; what goes wrong is
+ * counted, since asserting is for the main thread. */
+typedef struct life {
+  size_t failures;
+  float weights[64][48]; /* by algorithm */
+} life;
+
+static mousse_status live(const char *algorithm, float *w, blob *saved, mousse_optimizer **opt)
+{
+  float g[48], *inputs[RIG_MAX_INPUTS] = {NULL};
+  mousse_env env = MOUSSE_ENV_INIT;
+  int group = 0;
+  env.threads = -1;
+  if (mousse_create(&env, opt) == MOUSSE_OK || strstr(mousse_error(NULL), "threads") == NULL)
+    return MOUSSE_INVALID_ARGUMENT;
+  env.threads = 1;
+  mousse_status s = mousse_create(&env, opt);
+  if (!s) s = mousse_add_group(*opt, algorithm, &group);
+  if (!s) s = mousse_add_param(*opt, group, "w", 6, 8, w, g);
+  if (!s) bind_inputs(*opt, algorithm, "w", 6, 8, inputs);
+  if (!s) s = mousse_prepare(*opt);
+  for (uint64_t t = 0; !s && t < 6; t++) {
+    fill_normal(g, 48, 1, t, 0);
+    s = mousse_step(*opt);
+    if (!s && t == 2) s = mousse_save(*opt, blob_write, saved);
+    if (!s && t == 3) s = mousse_load(*opt, blob_read, saved);
+  }
+  for (size_t i = 0; i < RIG_MAX_INPUTS; i++) free(inputs[i]);
+  return s;
+}
+
+static void *live_all(void *argument)
+{
+  life *l = argument;
+  const char *name;
+  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL && a < 64; a++) {
+    mousse_optimizer *opt = NULL;
+    blob saved = blob_new();
+    fill_normal(l->weights[a], 48, 1, 9, a);
+    l->failures += live(name, l->weights[a], &saved, &opt) != MOUSSE_OK;
+    mousse_destroy(opt);
+    blob_free(&saved);
+  }
+  return NULL;
+}
+
+static void test_whole_lives_at_the_same_time(void **state)
+{
+  (void)state;
+  static life alone, lives[CALLERS];
+  pthread_t threads[CALLERS];
+  live_all(&alone);
+  assert_int_equal(alone.failures, 0);
+  for (int i = 0; i < CALLERS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, live_all, &lives[i]), 0);
+  for (int i = 0; i < CALLERS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+  for (int i = 0; i < CALLERS; i++) assert_memory_equal(&lives[i], &alone, sizeof alone);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_any_number_of_threads_gives_the_same_bits),
       cmocka_unit_test(test_cut_and_whole_give_the_same_bits),
       cmocka_unit_test(test_distinct_optimizers_on_distinct_threads),
+      cmocka_unit_test(test_whole_lives_at_the_same_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
