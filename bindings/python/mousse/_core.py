@@ -1,0 +1,203 @@
+"""One mousse_optimizer of the library, with Python's exceptions, bytes and callables.
+
+It knows addresses, not arrays: torch.py and numpy.py keep the arrays alive and hand these over.
+"""
+from __future__ import annotations
+
+import dataclasses
+import threading
+import weakref
+
+from ._errors import check
+from ._library import ffi, lib
+from ._tables import value_text
+
+FLOAT32, BFLOAT16, FLOAT16 = lib.MOUSSE_FLOAT32, lib.MOUSSE_BFLOAT16, lib.MOUSSE_FLOAT16
+
+
+@dataclasses.dataclass
+class Tensor:
+    """How a tensor lies in memory; the members are those of mousse_tensor."""
+    name: str
+    rows: int
+    cols: int
+    value: int
+    grad: int = 0
+    count: int = 1
+    transposed: bool = False
+    type: int = FLOAT32
+
+
+@ffi.callback("int(void *, const void *, size_t)")
+def _write(user, data, size):
+    ffi.from_handle(user).extend(ffi.buffer(data, size))
+    return 0
+
+
+class _Reader:
+    def __init__(self, data):
+        self.data, self.place = data, 0
+
+
+@ffi.callback("int(void *, void *, size_t)")
+def _read(user, data, size):
+    reader = ffi.from_handle(user)
+    if reader.place + size > len(reader.data):
+        return 1
+    ffi.memmove(data, reader.data[reader.place:reader.place + size], size)
+    reader.place += size
+    return 0
+
+
+@ffi.callback("void(void *, mousse_difference, const char *, const char *)")
+def _report(user, difference, name, text):
+    ffi.from_handle(user).append((int(difference), ffi.string(name).decode(), ffi.string(text).decode()))
+
+
+class _Observer:
+    """Calls a function for every quantity; what it raises is raised after the step."""
+
+    def __init__(self, function):
+        self.function, self.raised = function, None
+
+    def tell(self, name, quantity, value):
+        try:
+            if self.raised is None:
+                self.function(name, quantity, value)
+        except BaseException as reason:
+            self.raised = reason
+
+
+@ffi.callback("void(void *, const char *, const char *, double)")
+def _observe(user, name, quantity, value):
+    ffi.from_handle(user).tell(ffi.string(name).decode(), ffi.string(quantity).decode(), value)
+
+
+class Core:
+    """Build with add_group and add_tensor, then prepare, then step."""
+
+    def __init__(self, threads: int = 0, comm=None):
+        self._comm = comm  # kept alive: the library borrows its context
+        env = ffi.new("mousse_env *")
+        env.struct_size = ffi.sizeof("mousse_env")
+        env.threads = threads
+        if comm is not None:
+            env.comm = comm.pointer
+        out = ffi.new("mousse_optimizer **")
+        check(lib.mousse_create(env, out))
+        self.handle = out[0]
+        self._release = weakref.finalize(self, lib.mousse_destroy, self.handle)
+        self._observer = self._observer_handle = None
+        self._names, self._bindings, self._bound = [], None, None
+        self._lock = threading.Lock()
+
+    def add_group(self, algorithm: str, options: dict) -> int:
+        group = ffi.new("int *")
+        check(lib.mousse_add_group(self.handle, algorithm.encode(), group), self.handle)
+        for name, value in options.items():
+            self.set(group[0], name, value)
+        return group[0]
+
+    def add_tensor(self, group: int, tensor: Tensor) -> None:
+        name = ffi.new("char[]", tensor.name.encode())
+        record = ffi.new("mousse_tensor *", {
+            "struct_size": ffi.sizeof("mousse_tensor"), "name": name, "rows": tensor.rows, "cols": tensor.cols,
+            "count": tensor.count, "transposed": tensor.transposed, "value_type": tensor.type,
+            "grad_type": tensor.type, "value": ffi.cast("void *", tensor.value),
+            "grad": ffi.cast("void *", tensor.grad)})
+        check(lib.mousse_add_tensor(self.handle, group, record), self.handle)
+        self._names.append(name)
+
+    def set(self, group: int, option: str, value) -> None:
+        check(lib.mousse_set_text(self.handle, group, option.encode(), value_text(value).encode()), self.handle)
+
+    def set_object(self, option: str, value) -> None:
+        self.set(lib.MOUSSE_OBJECT, option, value)
+
+    def prepare(self) -> None:
+        check(lib.mousse_prepare(self.handle), self.handle)
+
+    def bind(self, addresses: list[int]) -> None:
+        """addresses: value and gradient (0: none) of every tensor in the order they were added."""
+        if addresses == self._bound:
+            return
+        if self._bindings is None:
+            self._bindings = ffi.new("mousse_binding[]", len(self._names))
+            for binding, name in zip(self._bindings, self._names):
+                binding.name = name
+            self._words = memoryview(ffi.buffer(self._bindings)).cast("B").cast("N")
+        self._bound = None
+        self._words[1::3], self._words[2::3] = _words(addresses[0::2]), _words(addresses[1::2])
+        check(lib.mousse_rebind_all(self.handle, self._bindings, len(self._names)), self.handle)
+        self._bound = addresses
+
+    def step(self) -> None:
+        """One step. Python's lock is released meanwhile."""
+        with self._lock:
+            status = lib.mousse_step(self.handle)
+        if self._observer is not None and self._observer.raised is not None:
+            raised, self._observer.raised = self._observer.raised, None
+            raise raised
+        check(status, self.handle)
+
+    def save(self) -> bytes:
+        """The whole state. With several ranks [collective]; the bytes are rank 0's, others get none."""
+        data = bytearray()
+        check(lib.mousse_save(self.handle, _write, ffi.new_handle(data)), self.handle)
+        return bytes(data)
+
+    def load(self, data: bytes) -> None:
+        """A state of exactly these parameters; one that does not fit changes nothing."""
+        reader = _Reader(data)
+        check(lib.mousse_load(self.handle, _read, ffi.new_handle(reader)), self.handle)
+
+    def load_matching(self, data: bytes) -> list[tuple[int, str, str]]:
+        """What fits of a state; the differences as (kind, name, sentence)."""
+        reader, differences = _Reader(data), []
+        report = ffi.new_handle(differences)
+        check(lib.mousse_load_matching(self.handle, _read, ffi.new_handle(reader), _report, report), self.handle)
+        return differences
+
+    def observe(self, function) -> None:
+        """function(name, quantity, value) after every step; None: nobody."""
+        self._observer = None if function is None else _Observer(function)
+        self._observer_handle = ffi.NULL if function is None else ffi.new_handle(self._observer)
+        call = ffi.NULL if function is None else _observe
+        check(lib.mousse_observe(self.handle, call, self._observer_handle), self.handle)
+
+    def state(self, name: str) -> dict[str, bytearray]:
+        """The arrays kept for a parameter, as float32 in bytes."""
+        arrays, key = {}, name.encode()
+        while (array := lib.mousse_state_name(self.handle, key, len(arrays))) != ffi.NULL:
+            count = lib.mousse_state_count(self.handle, key, array)
+            data = bytearray(4 * count)
+            check(lib.mousse_state_read(self.handle, key, array, ffi.from_buffer("float[]", data), count),
+                  self.handle)
+            arrays[ffi.string(array).decode()] = data
+        return arrays
+
+    def plan(self, rank: int = 0) -> int:
+        """Before prepare: the bytes that `rank` would hold."""
+        held = ffi.new("size_t *")
+        check(lib.mousse_plan(self.handle, rank, held), self.handle)
+        return held[0]
+
+    def parameters(self) -> list[tuple[str, int, float]]:
+        """Name, bytes of state and operations of an update, of every parameter."""
+        rows = []
+        while (name := lib.mousse_param_name(self.handle, len(rows))) != ffi.NULL:
+            rows.append((ffi.string(name).decode(), lib.mousse_param_state_bytes(self.handle, name),
+                         lib.mousse_param_flops(self.handle, name)))
+        return rows
+
+    @property
+    def steps(self) -> int:
+        return lib.mousse_steps_done(self.handle)
+
+    @property
+    def bytes_held(self) -> int:
+        return lib.mousse_bytes_held(self.handle)
+
+
+def _words(numbers):
+    return memoryview(bytearray(b"".join(n.to_bytes(8, "little") for n in numbers))).cast("N")

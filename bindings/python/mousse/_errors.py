@@ -1,0 +1,59 @@
+"""The library's statuses as exceptions, each also the kind that Python programs expect."""
+from ._library import ffi, lib
+
+
+class Error(RuntimeError):
+    """A call of libmousse that failed; the text is the library's sentence."""
+
+
+class InvalidArgument(Error, ValueError):
+    pass
+
+
+class UnknownName(Error, ValueError):
+    pass
+
+
+class OutOfRange(Error, ValueError):
+    pass
+
+
+class WrongPhase(Error):
+    pass
+
+
+class NoMemory(Error, MemoryError):
+    pass
+
+
+class NotFinite(Error, ArithmeticError):
+    """A gradient is infinite or NaN. Nothing was changed."""
+
+
+class BadFormat(Error, ValueError):
+    pass
+
+
+class CommunicationFailed(Error, ConnectionError):
+    pass
+
+
+_kinds = {
+    lib.MOUSSE_INVALID_ARGUMENT: InvalidArgument,
+    lib.MOUSSE_UNKNOWN_NAME: UnknownName,
+    lib.MOUSSE_OUT_OF_RANGE: OutOfRange,
+    lib.MOUSSE_WRONG_PHASE: WrongPhase,
+    lib.MOUSSE_NO_MEMORY: NoMemory,
+    lib.MOUSSE_NOT_FINITE: NotFinite,
+    lib.MOUSSE_BAD_FORMAT: BadFormat,
+    lib.MOUSSE_COMM: CommunicationFailed,
+}
+
+
+def check(status, handle=ffi.NULL):
+    """Raises what a status other than OK means, in the words of the object it happened on."""
+    if status == lib.MOUSSE_OK:
+        return
+    text = ffi.string(lib.mousse_error(handle)).decode()
+    text = text or ffi.string(lib.mousse_status_text(status)).decode()
+    raise _kinds.get(status, Error)(text)

@@ -1,0 +1,90 @@
+"""Where a torch parameter lies in memory, and its gradients, as the library is told.
+
+    parameter            rows x cols
+    vector, scalar       1 x n
+    (m, n)               m x n: outputs x inputs, as in torch.nn.Linear
+    (m, n), transposed   n x m: stored (inputs, outputs), as in GPT-2's Conv1D
+    (m, ...)             m x rest: convolutions
+    (e, m, ...), experts e matrices of m x rest
+
+A tensor that lies row by row, or column by column, is used where it is. Any other (a slice, a
+convolution in channels-last order) is copied before a step and back after it.
+"""
+from __future__ import annotations
+
+import torch
+
+from . import _core
+from ._errors import InvalidArgument
+
+_types = {torch.float32: _core.FLOAT32, torch.bfloat16: _core.BFLOAT16, torch.float16: _core.FLOAT16}
+
+
+def refuse_unusable(name: str, tensor: torch.Tensor, what: str) -> None:
+    """Raises for what the library cannot take, instead of doing something else in silence."""
+    if tensor.layout != torch.strided:
+        raise InvalidArgument(f"{what} of {name} is {tensor.layout}; sparse tensors are not supported "
+                              "(torch.nn.Embedding: sparse=False)")
+    if tensor.device.type != "cpu":
+        raise InvalidArgument(f"{what} of {name} is on {tensor.device}; this optimizer runs on CPU tensors: "
+                              "move the model with .cpu()")
+    if tensor.dtype == torch.float64:
+        raise InvalidArgument(f"{what} of {name} is float64; the library computes in float32: use .float()")
+    if tensor.dtype not in _types:
+        raise InvalidArgument(f"{what} of {name} is {tensor.dtype}; float32, bfloat16 and float16 are supported")
+
+
+class Slot:
+    """One parameter: its place among the library's tensors and how its memory is reached."""
+
+    def __init__(self, name: str, param: torch.nn.Parameter, transposed: bool, experts: bool):
+        refuse_unusable(name, param, "the value")
+        self.name, self.param = name, param
+        self.by_columns = param.dim() == 2 and not param.is_contiguous() and param.t().is_contiguous()
+        self.staged = None
+        if not param.is_contiguous() and not self.by_columns:
+            self.staged = torch.empty(param.shape, dtype=param.dtype)
+        self._describe(transposed, experts)
+
+    def _describe(self, transposed, experts):
+        shape = self.param.shape
+        if transposed and len(shape) != 2:
+            raise InvalidArgument(f"{self.name} has {len(shape)} dimensions; only matrices can be transposed")
+        if experts and len(shape) < 3:
+            raise InvalidArgument(f"{self.name} has {len(shape)} dimensions; experts need (experts, outputs, inputs)")
+        self.count = shape[0] if experts else 1
+        if len(shape) < 2:
+            self.rows, self.cols = 1, max(1, self.param.numel())
+        else:
+            matrix = shape[1:] if experts else shape
+            self.rows, self.cols = matrix[0], self.param.numel() // (self.count * matrix[0])
+        self.transposed = transposed != self.by_columns
+        if transposed:
+            self.rows, self.cols = self.cols, self.rows
+
+    def tensor(self) -> _core.Tensor:
+        return _core.Tensor(self.name, self.rows, self.cols, self.value_address(), count=self.count,
+                            transposed=self.transposed, type=_types[self.param.dtype])
+
+    def value_address(self) -> int:
+        return (self.param if self.staged is None else self.staged).data_ptr()
+
+    def grad_like_value(self) -> torch.Tensor | None:
+        """The gradient in the value's layout: itself, or a copy when it lies otherwise."""
+        grad = self.param.grad
+        if grad is None:
+            return None
+        if grad.layout != torch.strided or grad.dtype != self.param.dtype or grad.device.type != "cpu":
+            refuse_unusable(self.name, grad, "the gradient")
+            grad = grad.to(self.param.dtype)
+        if self.by_columns:
+            return grad if grad.t().is_contiguous() else grad.t().contiguous().t()
+        return grad if grad.is_contiguous() else grad.contiguous()
+
+    def fetch(self) -> None:
+        if self.staged is not None:
+            self.staged.copy_(self.param.detach())
+
+    def deliver(self) -> None:
+        if self.staged is not None:
+            self.param.detach().copy_(self.staged)

@@ -1,0 +1,95 @@
+"""The same optimizers over numpy arrays: for JAX, scikit-learn or a loop of one's own.
+
+    optimizer = mousse.numpy.Optimizer({"w": w, "b": b}, {"w": "mousse", "b": "adamw"}, lr=0.02)
+    optimizer.step({"w": dw, "b": db})      # w and b change in place; a missing gradient is skipped
+"""
+from __future__ import annotations
+
+import numpy
+
+from . import _core, _options, _tables
+from ._errors import InvalidArgument
+
+
+def _shape(name, array):
+    if array.ndim < 2:
+        return 1, max(1, array.size)
+    return array.shape[0], array.size // array.shape[0]
+
+
+def _usable(name, array, what):
+    if not isinstance(array, numpy.ndarray) or array.dtype != numpy.float32 or not array.flags.c_contiguous:
+        raise InvalidArgument(f"the {what} of {name} must be a contiguous numpy array of float32")
+    return array
+
+
+class Optimizer:
+    """params: arrays by name, updated in place. algorithm: one name, or one for every array.
+
+    options: for every algorithm that has them; set() changes one later.
+    """
+
+    def __init__(self, params: dict, algorithm="mousse", *, threads: int = 0, clip_norm: float = 0.0, **options):
+        self._params = {name: _usable(name, array, "value") for name, array in params.items()}
+        for name, array in self._params.items():
+            if not array.flags.writeable:
+                raise InvalidArgument(f"the value of {name} is read-only")
+        chosen = algorithm if isinstance(algorithm, dict) else dict.fromkeys(params, algorithm)
+        if set(chosen) != set(params):
+            raise InvalidArgument(f"algorithms are given for {sorted(chosen)}, parameters are {sorted(params)}")
+        self._core, self._groups = _core.Core(threads), {}
+        for name in dict.fromkeys(chosen.values()):
+            given = {k: v for k, v in options.items() if k in _tables.options(name)}
+            self._groups[name] = self._core.add_group(name, _options.checked(name, given))
+        unused = [o for o in options if not any(o in _tables.options(name) for name in self._groups)]
+        if unused:
+            raise _options.unknown(next(iter(self._groups)), unused[0])
+        for name, array in self._params.items():
+            rows, cols = _shape(name, array)
+            self._core.add_tensor(self._groups[chosen[name]], _core.Tensor(name, rows, cols, array.ctypes.data))
+        if clip_norm:
+            self._core.set_object("clip_norm", clip_norm)
+        self._core.prepare()
+
+    def step(self, gradients: dict) -> None:
+        """One step. A name that is missing, or None, is skipped; NaN raises NotFinite and changes nothing."""
+        unknown = set(gradients) - set(self._params)
+        if unknown:
+            raise InvalidArgument(f"there is no parameter {sorted(unknown)[0]!r}")
+        alive, addresses = [], []
+        for name, value in self._params.items():
+            gradient = gradients.get(name)
+            if gradient is not None:
+                gradient = numpy.ascontiguousarray(gradient, dtype=numpy.float32)
+                if gradient.shape != value.shape:
+                    raise InvalidArgument(f"the gradient of {name} is {gradient.shape}, its value {value.shape}")
+                alive.append(gradient)
+            addresses += (value.ctypes.data, 0 if gradient is None else gradient.ctypes.data)
+        self._core.bind(addresses)
+        self._core.step()
+
+    def set(self, option: str, value, algorithm: str | None = None) -> None:
+        """An option of one algorithm's group, or of all that have it; "lr" for a schedule."""
+        names = [algorithm] if algorithm else [n for n in self._groups if option in _tables.options(n)]
+        if not names or names[0] not in self._groups:
+            raise _options.unknown(next(iter(self._groups)), option)
+        for name in names:
+            self._core.set(self._groups[name], option, value)
+
+    def save(self) -> bytes:
+        return self._core.save()
+
+    def load(self, data: bytes) -> None:
+        self._core.load(data)
+
+    def observe(self, function) -> None:
+        """function(name, quantity, value) after every step; None: nobody."""
+        self._core.observe(function)
+
+    def arrays(self, name: str) -> dict:
+        """What is kept about a parameter: copies of "momentum" and the like."""
+        return {k: numpy.frombuffer(v, dtype=numpy.float32) for k, v in self._core.state(name).items()}
+
+    @property
+    def steps(self) -> int:
+        return self._core.steps

@@ -1,0 +1,301 @@
+"""Optimizers of PyTorch with the library's algorithms, for CPU tensors.
+
+    optimizer = mousse.torch.Optimizer(mousse.torch.groups(model), lr=0.02)   # routed by layer
+    optimizer = mousse.torch.Muon(matrices, lr=0.02)                          # one algorithm for all
+
+They are torch.optim.Optimizers: schedulers, closures, state_dict, add_param_group, deepcopy and
+pickle work. A step is all or nothing: a gradient that is not finite raises mousse.NotFinite and
+changes nothing. Parameters without a gradient are skipped. After load_state_dict training goes on
+in the same bits.
+"""
+from __future__ import annotations
+
+import inspect
+import os
+import warnings
+
+import torch
+
+from . import _core, _options, _tables
+from ._errors import BadFormat, InvalidArgument
+from ._torch_groups import groups
+from ._torch_layout import Slot
+
+#: Keys of a parameter group besides the algorithm's options.
+_group_keys = {"params", "algorithm", "names", "transposed", "experts"}
+
+_forked = False
+
+
+def _after_fork():
+    # The threads of OpenMP's pool do not exist in the child: a step there must not wait for them.
+    global _forked
+    _forked = True
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def _threads() -> int:
+    return 1 if _forked else torch.get_num_threads()
+
+
+class Optimizer(torch.optim.Optimizer):
+    """Parameter groups under one algorithm each: {"params": ..., "algorithm": "muon", "lr": ...}.
+
+    Further keys of a group: `names` (keys in the saved state; groups() sets them), `transposed`
+    (matrices stored as inputs x outputs) and `experts` (the first dimension counts matrices).
+    defaults: options for every group whose algorithm has them. process_group: True, or a group of
+    torch.distributed, divides the state over its processes; gradients must be averaged already.
+    """
+
+    def __init__(self, params, algorithm: str | None = None, *, process_group=None, clip_norm: float = 0.0,
+                 **defaults):
+        self._core = self._slots = self._pushed = self._observer = None
+        self._saved = None  # a state that waits for the first step
+        self._process_group, self._clip_norm = process_group, clip_norm
+        self._asked = set(defaults)
+        self._defaults_algorithm = algorithm
+        super().__init__(params, dict(defaults, algorithm=algorithm))
+        self._refuse_unused_defaults()
+
+    def _refuse_unused_defaults(self):
+        for name in self._asked:
+            having = [g["algorithm"] for g in self.param_groups if name in _tables.options(g["algorithm"])]
+            if not having:
+                raise _options.unknown(self.param_groups[0]["algorithm"], name)
+
+    def add_param_group(self, param_group: dict) -> None:
+        """Allowed at any time; the other parameters keep their state."""
+        group = dict(param_group)
+        algorithm = group.get("algorithm") or self.defaults.get("algorithm")
+        if algorithm is None:
+            raise InvalidArgument("a parameter group needs an algorithm: {'params': ..., 'algorithm': 'muon'}; "
+                                  "there are " + ", ".join(_tables.algorithms()))
+        table = _tables.options(algorithm)
+        given = {k: v for k, v in self.defaults.items() if k in table}
+        given.update({k: v for k, v in group.items() if k not in _group_keys})
+        group.update(_options.checked(algorithm, given), algorithm=algorithm)
+        self._rebuild_later()
+        super().add_param_group(group)
+        added = self.param_groups[-1]
+        for name in set(added) - _group_keys - set(table):
+            del added[name]  # defaults of other algorithms, which the base class fills in
+
+    # The library's object is made at the first step and whenever something it was made for changes.
+
+    def _rebuild_later(self):
+        if getattr(self, "_core", None) is not None:
+            self._saved, self._core = self._state_bytes(), None
+
+    def _names(self):
+        """Every parameter's key in the saved state: its name, or its number as in state_dict."""
+        number = 0
+        for group in self.param_groups:
+            given = group.get("names")
+            if given is not None and len(given) != len(group["params"]):
+                raise InvalidArgument(f"a group has {len(group['params'])} parameters and {len(given)} names")
+            for place in range(len(group["params"])):
+                yield given[place] if given is not None else str(number)
+                number += 1
+
+    def _comm(self):
+        if self._process_group is None:
+            return None
+        from ._torch_comm import Comm
+        return Comm(None if self._process_group is True else self._process_group)
+
+    def _describe(self, core):
+        """Registers everything with a new object of the library."""
+        self._slots, self._pushed, names = [], [], self._names()
+        for group in self.param_groups:
+            wanted = {name: group[name] for name in _tables.options(group["algorithm"])}
+            number = core.add_group(group["algorithm"], wanted)
+            self._pushed.append(wanted)
+            for param in group["params"]:
+                slot = Slot(next(names), param, group.get("transposed", False), group.get("experts", False))
+                core.add_tensor(number, slot.tensor())
+                self._slots.append(slot)
+        if self._clip_norm:
+            core.set_object("clip_norm", self._clip_norm)
+
+    def _build(self):
+        self._thread_count = _threads()
+        core = _core.Core(self._thread_count, self._comm())
+        self._describe(core)
+        core.prepare()
+        core.observe(self._observer)
+        if self._saved is not None:
+            _adopt(core, self._saved)
+        self._saved, self._core = None, core
+
+    def _push_options(self):
+        """What schedulers and people have changed in param_groups since the last step."""
+        for number, (group, pushed) in enumerate(zip(self.param_groups, self._pushed)):
+            for name, before in pushed.items():
+                if group[name] is not before and group[name] != before:
+                    self._core.set(number, name, group[name])
+                    pushed[name] = group[name]
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        """One step; the loss of the closure, if there is one."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        if self._core is not None and self._thread_count != _threads():
+            self._rebuild_later()
+        if self._core is None:
+            self._build()
+        self._push_options()
+        self._update()
+        return loss
+
+    def _update(self):
+        gradients, addresses = [], []
+        for slot in self._slots:
+            slot.fetch()
+            gradient = slot.grad_like_value()
+            gradients.append(gradient)  # alive until the step is over
+            addresses += (slot.value_address(), 0 if gradient is None else gradient.data_ptr())
+        self._core.bind(addresses)
+        self._core.step()
+        for slot in self._slots:
+            slot.deliver()
+
+    # Saving: the library's state is one tensor of bytes beside torch's param_groups.
+
+    def _state_bytes(self):
+        if self._core is None:
+            return self._saved
+        data = self._core.save()
+        return data if self._core._comm is None else self._core._comm.share(data)
+
+    def state_dict(self) -> dict:
+        """With several processes, called by all of them; each gets the whole state."""
+        result = super().state_dict()
+        data = self._state_bytes()
+        result["mousse"] = None if data is None else torch.frombuffer(bytearray(data), dtype=torch.uint8)
+        return result
+
+    def load_state_dict(self, state_dict: dict) -> None:
+        """All or nothing: a state that does not fit changes nothing."""
+        if "mousse" not in state_dict:
+            raise BadFormat("this state_dict is not of a mousse optimizer: it has no entry 'mousse'")
+        self._refuse_other_algorithms(state_dict["param_groups"])
+        before = super().state_dict()
+        kept = self._state_bytes(), self._core
+        super().load_state_dict({k: v for k, v in state_dict.items() if k != "mousse"})
+        data = state_dict["mousse"]
+        self._saved, self._core = None if data is None else bytes(data.cpu().numpy()), None
+        try:
+            self._build()
+        except Exception:
+            super().load_state_dict(before)
+            self._saved, self._core = kept[0], None
+            raise
+
+    def _refuse_other_algorithms(self, saved):
+        mine = [g["algorithm"] for g in self.param_groups]
+        theirs = [g.get("algorithm") for g in saved]
+        if len(mine) == len(theirs) and mine != theirs:
+            raise BadFormat(f"the saved groups have the algorithms {theirs}, these {mine}")
+
+    def __getstate__(self):
+        # Base classes keep hooks and the like in __dict__; the library's object cannot be copied.
+        state = dict(self.__dict__, _saved=self._state_bytes(), _core=None, _slots=None, _pushed=None)
+        return state
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+
+    # Watching.
+
+    def observe(self, function) -> None:
+        """function(name, quantity, value) is called after every step, e.g. ("0", "update_rms", 0.2)."""
+        self._observer = function
+        if self._core is not None:
+            self._core.observe(function)
+
+    def plan(self) -> "Plan":
+        """Memory and work per parameter, before or during training; nothing large is allocated."""
+        core, slots, pushed = _core.Core(_threads()), self._slots, self._pushed
+        self._describe(core)
+        described, self._slots, self._pushed = self._slots, slots, pushed
+        return Plan(core.plan(), [
+            (name, "x".join(map(str, slot.param.shape)) or "1", bytes_, flops)
+            for (name, bytes_, flops), slot in zip(_per_slot(core, described), described)])
+
+    def arrays(self, param) -> dict[str, torch.Tensor]:
+        """What is kept about a parameter (its name, or itself): copies of "momentum" and the like."""
+        if self._core is None:
+            self._build()
+        names = [s.name for s in self._slots if s.name == param or s.param is param]
+        if not names:
+            raise InvalidArgument(f"there is no parameter {param!r}")
+        return {k: torch.frombuffer(v, dtype=torch.float32) for k, v in self._core.state(names[0]).items() if v}
+
+
+def _per_slot(core, slots):
+    """The library's rows, one per matrix, summed over those of one parameter."""
+    rows = iter(core.parameters())
+    for slot in slots:
+        mine = [next(rows) for _ in range(slot.count)]
+        yield slot.name, sum(r[1] for r in mine), sum(r[2] for r in mine)
+
+
+class Plan:
+    """bytes: what the optimizer will hold; rows: (name, shape, bytes of state, operations of a step)."""
+
+    def __init__(self, held: int, rows: list):
+        self.bytes, self.rows = held, rows
+
+    def __str__(self):
+        width = max(len(row[0]) for row in self.rows)
+        lines = [f"{name:{width}}  {shape:>16}  {size / 1e6:10.3f} MB  {flops / 1e9:10.4f} Gflop"
+                 for name, shape, size, flops in self.rows]
+        return "\n".join(lines + [f"in all {self.bytes / 1e6:.3f} MB, working memory included"])
+
+
+def _adopt(core, data):
+    """A whole state, or after add_param_group what there is of one; options are the groups'."""
+    for kind, name, text in core.load_matching(data):
+        if kind in (_core.lib.MOUSSE_UNKNOWN, _core.lib.MOUSSE_RESHAPED):
+            raise BadFormat(text)
+        if kind == _core.lib.MOUSSE_MISSING:
+            warnings.warn(f"{name}: {text}", stacklevel=4)
+
+
+_class_names = {"mousse": "Mousse", "muon": "Muon", "soap": "SOAP", "shampoo": "Shampoo", "adamw": "AdamW",
+                "lion": "Lion", "sgd": "SGD", "normuon": "NorMuon", "adamuon": "AdaMuon", "polargrad": "PolarGrad",
+                "namo": "NAMO", "muon2": "Muon2", "asgo": "ASGO", "fismo": "FISMO", "klshampoo": "KLShampoo",
+                "caspr": "CASPR", "pmuon": "PMuon", "soapmuon": "SOAPMuon", "sinksoap": "SinkSOAP",
+                "dion2": "Dion2", "sumo": "SUMO", "limuon": "LiMuon", "kfac": "KFAC"}
+
+
+def _signature(algorithm):
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    own = [inspect.Parameter("params", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    own += [inspect.Parameter(o.name, keyword, default=o.initial) for o in _tables.options(algorithm).values()]
+    own += [inspect.Parameter("clip_norm", keyword, default=0.0),
+            inspect.Parameter("process_group", keyword, default=None)]
+    return inspect.Signature(own)
+
+
+def _make_class(algorithm):
+    def __init__(self, params, **options):
+        _options.checked(algorithm, {k: v for k, v in options.items() if k not in ("clip_norm", "process_group")})
+        Optimizer.__init__(self, params, algorithm, **options)
+
+    name = _class_names.get(algorithm, algorithm.capitalize())
+    return type(name, (Optimizer,), {
+        "__init__": __init__, "__doc__": _tables.describe(algorithm), "__module__": __name__,
+        "__signature__": _signature(algorithm)})
+
+
+for _algorithm in _tables.algorithms():
+    _class = _make_class(_algorithm)
+    globals()[_class.__name__] = _class
+
+__all__ = ["Optimizer", "Plan", "groups"] + [_class_names.get(a, a.capitalize()) for a in _tables.algorithms()]

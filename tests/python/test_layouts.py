@@ -1,0 +1,111 @@
+"""Tensors as they come: transposed, sliced, of 16 bits, of more than two dimensions, and refused ones."""
+import unittest
+
+import mousse
+import mousse.torch
+import torch
+
+
+def steps(weight, gradients, algorithm="mousse", **options):
+    optimizer = mousse.torch.Optimizer([dict({"params": [weight], "algorithm": algorithm, "lr": 0.01}, **options)])
+    for gradient in gradients:
+        weight.grad = gradient
+        optimizer.step()
+    return weight.detach()
+
+
+def numbers(*shape, seed=1):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+class Layouts(unittest.TestCase):
+    def setUp(self):
+        self.start, self.gradients = numbers(12, 20), [numbers(12, 20, seed=s) for s in range(2, 8)]
+        self.expected = steps(torch.nn.Parameter(self.start.clone()), self.gradients)
+
+    def test_stored_by_columns(self):
+        weight = torch.nn.Parameter(self.start.t().contiguous().t())
+        self.assertFalse(weight.is_contiguous())
+        place = weight.data_ptr()
+        self.assertTrue(torch.equal(steps(weight, self.gradients), self.expected))
+        self.assertEqual(place, weight.data_ptr())
+
+    def test_a_slice_of_something_larger(self):
+        whole = torch.zeros(12, 50)
+        whole[:, 7:27] = self.start
+        weight = torch.nn.Parameter(whole[:, 7:27])
+        self.assertTrue(torch.equal(steps(weight, self.gradients), self.expected))
+        self.assertTrue(torch.equal(whole[:, 7:27], self.expected))
+        self.assertEqual(float(whole[:, :7].abs().sum() + whole[:, 27:].abs().sum()), 0)
+
+    def test_gradients_in_another_layout(self):
+        weight = torch.nn.Parameter(self.start.clone())
+        by_columns = [g.t().contiguous().t() for g in self.gradients]
+        self.assertTrue(torch.equal(steps(weight, by_columns), self.expected))
+        expanded = [torch.ones(1, 1).expand(12, 20)] * 2
+        a = steps(torch.nn.Parameter(self.start.clone()), expanded, "adamw")
+        b = steps(torch.nn.Parameter(self.start.clone()), [torch.ones(12, 20)] * 2, "adamw")
+        self.assertTrue(torch.equal(a, b))
+
+    def test_inputs_by_outputs(self):
+        """GPT-2's Conv1D: declared transposed, the step is that of the transposed matrix."""
+        weight = torch.nn.Parameter(self.start.t().contiguous())
+        moved = steps(weight, [g.t().contiguous() for g in self.gradients], transposed=True)
+        self.assertTrue(torch.equal(moved.t(), self.expected))
+        undeclared = steps(torch.nn.Parameter(self.start.t().contiguous()), [g.t() for g in self.gradients])
+        self.assertFalse(torch.allclose(undeclared.t(), self.expected))
+
+    def test_convolutions_are_outputs_by_rest(self):
+        gradients = [g.reshape(12, 5, 2, 2) for g in self.gradients]
+        weight = torch.nn.Parameter(self.start.reshape(12, 5, 2, 2).clone())
+        self.assertTrue(torch.equal(steps(weight, gradients).reshape(12, 20), self.expected))
+        last = torch.nn.Parameter(self.start.reshape(12, 5, 2, 2).contiguous(memory_format=torch.channels_last))
+        self.assertTrue(torch.equal(steps(last, gradients).reshape(12, 20), self.expected))
+
+    def test_experts_are_matrices_of_their_own(self):
+        starts, gradients = numbers(3, 12, 20), [numbers(3, 12, 20, seed=s) for s in (5, 6)]
+        together = steps(torch.nn.Parameter(starts.clone()), gradients, experts=True)
+        for e in range(3):
+            alone = steps(torch.nn.Parameter(starts[e].clone()), [g[e].clone() for g in gradients])
+            self.assertTrue(torch.equal(together[e], alone))
+
+    def test_16_bits(self):
+        for dtype in (torch.bfloat16, torch.float16):
+            weight = torch.nn.Parameter(self.start.to(dtype))
+            gradients = [g.to(dtype) for g in self.gradients]
+            rounded = steps(torch.nn.Parameter(self.start.to(dtype).float()), [g.float() for g in gradients])
+            self.assertTrue(torch.equal(steps(weight, gradients), rounded.to(dtype)), dtype)
+
+    def test_small_steps_are_not_lost_in_16_bits(self):
+        weight = torch.nn.Parameter(torch.ones(4, 4, dtype=torch.bfloat16))
+        gradients = [torch.ones(4, 4, dtype=torch.bfloat16)] * 200
+        moved = steps(weight, gradients, "sgd", lr=1e-4, mu=0, weight_decay=0)
+        self.assertAlmostEqual(float(moved[0, 0]), 0.98, delta=0.004)
+
+    def test_refused(self):
+        def refused(weight, gradient, sentence):
+            with self.assertRaisesRegex(ValueError, sentence):
+                steps(torch.nn.Parameter(weight), [gradient])
+
+        refused(torch.ones(4, 4, dtype=torch.float64), torch.ones(4, 4, dtype=torch.float64), "float64.*float32")
+        refused(torch.ones(4, 4, dtype=torch.complex64), torch.ones(4, 4, dtype=torch.complex64), "complex64")
+        refused(torch.ones(4, 4, device="meta"), torch.ones(4, 4, device="meta"), "on meta")
+        table = torch.nn.Embedding(6, 4, sparse=True)
+        table(torch.tensor([1])).sum().backward()
+        with self.assertRaisesRegex(ValueError, "sparse"):
+            mousse.torch.AdamW(table.parameters()).step()
+        with self.assertRaisesRegex(ValueError, "experts need"):
+            steps(torch.nn.Parameter(self.start.clone()), self.gradients, experts=True)
+
+    def test_memory_that_moves(self):
+        weight = torch.nn.Parameter(self.start.clone())
+        optimizer = mousse.torch.Mousse([weight], lr=0.01)
+        for gradient in self.gradients:
+            weight.data = weight.data.clone()
+            weight.grad = gradient.clone()
+            optimizer.step()
+        self.assertTrue(torch.equal(weight.detach(), self.expected))
+
+
+if __name__ == "__main__":
+    unittest.main()

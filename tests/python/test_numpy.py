@@ -1,0 +1,65 @@
+"""The same optimizer over numpy arrays."""
+import unittest
+
+import mousse
+import mousse.numpy
+import numpy
+
+
+def numbers(*shape, seed=1):
+    return numpy.random.default_rng(seed).standard_normal(shape, dtype=numpy.float32)
+
+
+class Arrays(unittest.TestCase):
+    def make(self, w, b):
+        return mousse.numpy.Optimizer({"w": w, "b": b}, {"w": "muon", "b": "adamw"}, lr=0.01)
+
+    def test_steps_in_place_and_resume(self):
+        w, b = numbers(8, 6), numbers(6)
+        optimizer = self.make(w, b)
+        for seed in range(4):
+            optimizer.step({"w": numbers(8, 6, seed=seed), "b": numbers(6, seed=seed)})
+        saved, at = optimizer.save(), (w.copy(), b.copy())
+        optimizer.step({"w": numbers(8, 6), "b": numbers(6)})
+        again = self.make(*at)
+        again.load(saved)
+        again.step({"w": numbers(8, 6), "b": numbers(6)})
+        self.assertTrue(numpy.array_equal(at[0], w) and numpy.array_equal(at[1], b))
+        self.assertEqual(again.steps, 5)
+
+    def test_missing_gradients_are_skipped(self):
+        w, b = numbers(8, 6), numbers(6)
+        before = b.copy()
+        self.make(w, b).step({"w": numbers(8, 6, seed=2)})
+        self.assertTrue(numpy.array_equal(b, before))
+        self.assertFalse(numpy.array_equal(w, numbers(8, 6)))
+
+    def test_refused(self):
+        w, b = numbers(8, 6), numbers(6)
+        with self.assertRaisesRegex(ValueError, "float32"):
+            mousse.numpy.Optimizer({"w": w.astype(float)}, "muon")
+        with self.assertRaisesRegex(ValueError, "contiguous"):
+            mousse.numpy.Optimizer({"w": w.T}, "muon")
+        with self.assertRaisesRegex(mousse.UnknownName, "did you mean lr"):
+            mousse.numpy.Optimizer({"w": w}, "muon", learning_rate=1)
+        optimizer = self.make(w, b)
+        with self.assertRaisesRegex(ValueError, "gradient of w"):
+            optimizer.step({"w": numbers(6, 8)})
+        with self.assertRaisesRegex(ValueError, "no parameter 'x'"):
+            optimizer.step({"x": w})
+        with self.assertRaises(mousse.NotFinite):
+            optimizer.step({"w": numpy.full((8, 6), numpy.inf, numpy.float32)})
+        self.assertTrue(numpy.array_equal(w, numbers(8, 6)))
+
+    def test_options_and_state(self):
+        w, b = numbers(8, 6), numbers(6)
+        optimizer = self.make(w, b)
+        optimizer.set("lr", 0.0)
+        optimizer.set("weight_decay", 0.0)
+        optimizer.step({"w": numbers(8, 6, seed=2)})
+        self.assertTrue(numpy.array_equal(w, numbers(8, 6)))
+        self.assertTrue(numpy.allclose(optimizer.arrays("w")["momentum"].reshape(8, 6), numbers(8, 6, seed=2)))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,62 @@
+"""Two processes of torch.distributed (gloo): the state is divided, the weights are those of one."""
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import mousse.torch
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as processes
+from problem import loss_of, weights
+
+
+def model():
+    torch.manual_seed(1)
+    layers = [torch.nn.Linear(48, 48, bias=False) for _ in range(6)]
+    return torch.nn.Sequential(torch.nn.Embedding(23, 48), *layers, torch.nn.Linear(48, 23))
+
+
+def steps(net, optimizer, first, last):
+    for step in range(first, last):
+        optimizer.zero_grad()
+        loss_of(net, step).backward()
+        optimizer.step()
+
+
+def work(rank, folder):
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0")
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
+    net = model()
+    optimizer = mousse.torch.Optimizer(mousse.torch.groups(net), process_group=True)
+    steps(net, optimizer, 0, 6)
+    state = optimizer.state_dict()
+    again = mousse.torch.Optimizer(mousse.torch.groups(net), process_group=True)
+    again.load_state_dict(state)
+    steps(net, again, 6, 12)
+    held = sum(v.numel() for p in net.parameters() for v in again.arrays(p).values())
+    share = again._core.rank_state_bytes(rank)
+    torch.save({"weights": weights(net), "state": state["mousse"], "share": share, "floats": held},
+               f"{folder}/rank{rank}")
+    dist.destroy_process_group()
+
+
+class Ranks(unittest.TestCase):
+    def test_two_ranks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            processes.spawn(work, (folder,), nprocs=2)
+            ranks = [torch.load(pathlib.Path(folder) / f"rank{r}") for r in (0, 1)]
+        net = model()
+        optimizer = mousse.torch.Optimizer(mousse.torch.groups(net))
+        steps(net, optimizer, 0, 12)
+        alone = optimizer._core.rank_state_bytes(0)
+        for rank in ranks:
+            self.assertTrue(all(torch.equal(a, b) for a, b in zip(rank["weights"], weights(net))))
+            self.assertLessEqual(rank["share"], 0.55 * alone)
+        self.assertTrue(torch.equal(ranks[0]["state"], ranks[1]["state"]))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,126 @@
+"""Saving: exact continuation, copies, and runs that are killed at any moment."""
+import copy
+import io
+import os
+import pathlib
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import mousse
+import mousse.torch
+import torch
+from problem import model, same, train, weights
+
+
+def optimizer_of(net):
+    return mousse.torch.Optimizer(mousse.torch.groups(net, refresh_every=3, lr=0.02, rest_lr=0.01))
+
+
+def through_a_file(value):
+    file = io.BytesIO()
+    torch.save(value, file)
+    file.seek(0)
+    return torch.load(file)
+
+
+class Saving(unittest.TestCase):
+    def straight(self, steps=11):
+        net = model()
+        return train(net, optimizer_of(net), 0, steps)
+
+    def test_exact_continuation(self):
+        for algorithm in mousse.algorithms():
+            try:
+                net = model()
+                whole = train(net, mousse.torch.Optimizer(mousse.torch.groups(net, algorithm)), 0, 9)
+            except mousse.InvalidArgument as reason:
+                self.assertIn("input", str(reason))  # of algorithms that need more than gradients
+                continue
+            first = model()
+            optimizer = mousse.torch.Optimizer(mousse.torch.groups(first, algorithm))
+            train(first, optimizer, 0, 4)
+            saved = through_a_file({"model": first.state_dict(), "optimizer": optimizer.state_dict()})
+            second = model(seed=99)
+            again = mousse.torch.Optimizer(mousse.torch.groups(second, algorithm))
+            second.load_state_dict(saved["model"])
+            again.load_state_dict(saved["optimizer"])
+            self.assertTrue(same(whole, train(second, again, 4, 9)), algorithm)
+
+    def test_saved_options_come_back(self):
+        net = model()
+        optimizer = optimizer_of(net)
+        optimizer.param_groups[0]["lr"] = 0.0123
+        saved = optimizer.state_dict()
+        other = optimizer_of(net)
+        other.load_state_dict(saved)
+        self.assertEqual(other.param_groups[0]["lr"], 0.0123)
+
+    def test_deepcopy_and_pickle(self):
+        whole = self.straight()
+        for duplicate in (copy.deepcopy, lambda pair: pickle.loads(pickle.dumps(pair))):
+            net = model()
+            optimizer = optimizer_of(net)
+            train(net, optimizer, 0, 5)
+            other, twin = duplicate((net, optimizer))
+            self.assertTrue(same(whole, train(other, twin, 5, 11)))
+            self.assertTrue(same(whole, train(net, optimizer, 5, 11)))
+
+    def test_a_state_that_does_not_fit_changes_nothing(self):
+        net = model()
+        optimizer = optimizer_of(net)
+        train(net, optimizer, 0, 5)
+        state = optimizer.state_dict()
+        damaged = dict(state, mousse=state["mousse"].clone())
+        damaged["mousse"][200] ^= 4
+        short = dict(state, mousse=state["mousse"][:-9])
+        adamw = mousse.torch.AdamW(net.parameters())
+        train(net, adamw, 0, 1)
+        for bad in (damaged, short, torch.optim.AdamW(net.parameters()).state_dict(), adamw.state_dict()):
+            with self.assertRaises((ValueError, mousse.Error)):
+                optimizer.load_state_dict(bad)
+            self.assertTrue(torch.equal(state["mousse"], optimizer.state_dict()["mousse"]))
+
+    def test_kills(self):
+        """Killed again and again, the run ends in the weights of one that was not."""
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, __file__, "run", folder]
+            for wait in (0.9, 1.1, 1.3):
+                process = subprocess.Popen(command)
+                deadline = time.monotonic() + wait
+                while time.monotonic() < deadline and process.poll() is None:
+                    time.sleep(0.01)
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+            subprocess.run(command, check=True)
+            ended = torch.load(pathlib.Path(folder) / "state")["model"]
+        net = model()
+        train(net, optimizer_of(net), 0, 60)
+        self.assertTrue(same(list(ended.values()), weights(net)))
+
+
+def run(folder):
+    """60 steps that begin where the folder's last state is; saved by renaming after every one."""
+    path, net = pathlib.Path(folder) / "state", model()
+    optimizer, step = optimizer_of(net), 0
+    if path.exists():
+        saved = torch.load(path)
+        net.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        step = saved["step"]
+    while step < 60:
+        train(net, optimizer, step, step + 1)
+        step += 1
+        torch.save({"model": net.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, f"{path}.new")
+        os.replace(f"{path}.new", path)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["run"]:
+        run(sys.argv[2])
+    else:
+        unittest.main()

@@ -1,0 +1,245 @@
+"""Steps: the same bits as the C library, torch.optim's results, and what loops of PyTorch do."""
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import mousse
+import mousse.torch
+import numpy
+import torch
+from problem import loss_of, model, same, train, weights
+
+
+def in_c(algorithm, data, rows, cols, steps, options):
+    """The weights after the steps of the C program over the same numbers."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "data"
+        data.tofile(path)
+        words = [word for pair in options.items() for word in map(str, pair)]
+        subprocess.run([os.environ["PYTHON_STEPS"], algorithm, str(rows), str(cols), str(steps), str(path), *words],
+                       check=True)
+        return numpy.fromfile(path, numpy.float32, rows * cols).reshape(rows, cols)
+
+
+def needs_inputs(algorithm):
+    from mousse._library import ffi, lib
+    return lib.mousse_algorithm_input(algorithm.encode(), 0) != ffi.NULL
+
+
+class Bits(unittest.TestCase):
+    def test_every_algorithm_has_the_bits_of_the_c_library(self):
+        rows, cols, steps = 24, 40, 12
+        data = numpy.random.default_rng(3).standard_normal((steps + 1, rows, cols), dtype=numpy.float32)
+        for algorithm in mousse.algorithms():
+            if needs_inputs(algorithm):
+                continue
+            expected = in_c(algorithm, data, rows, cols, steps, {"lr": 0.01})
+            weight = torch.nn.Parameter(torch.from_numpy(data[0].copy()))
+            optimizer = mousse.torch.Optimizer([weight], algorithm, lr=0.01)
+            for gradient in data[1:]:
+                weight.grad = torch.from_numpy(gradient.copy())
+                optimizer.step()
+            self.assertTrue(numpy.array_equal(weight.detach().numpy(), expected), algorithm)
+
+
+class AgainstTorch(unittest.TestCase):
+    def compare(self, ours, theirs):
+        one, other = model(), model()
+        a = train(one, ours(one.parameters()), 0, 100)
+        b = train(other, theirs(other.parameters()), 0, 100)
+        start = weights(model())
+        moved = sum(float((x - s).norm()) ** 2 for x, s in zip(b, start)) ** 0.5
+        apart = sum(float((x - y).norm()) ** 2 for x, y in zip(a, b)) ** 0.5
+        self.assertLess(apart, 1e-6 * 100 * moved + 1e-6)  # losses feed back into gradients
+        self.assertLess(apart / moved, 2e-4)
+
+    def test_adamw(self):
+        self.compare(lambda p: mousse.torch.AdamW(p, lr=1e-3, beta1=0.9, beta2=0.999, weight_decay=0.01),
+                     lambda p: torch.optim.AdamW(p, lr=1e-3, betas=(0.9, 0.999), weight_decay=0.01))
+
+    def test_sgd(self):
+        self.compare(lambda p: mousse.torch.SGD(p, lr=0.02, mu=0.9, nesterov=True, weight_decay=0),
+                     lambda p: torch.optim.SGD(p, lr=0.02, momentum=0.9, nesterov=True))
+
+    def test_same_gradients(self):
+        """Without the feedback of a loss: within 1e-6 of the way travelled."""
+        generator = torch.Generator().manual_seed(5)
+        gradients = torch.randn(100, 30, 20, generator=generator)
+        for ours, theirs in (
+                (lambda p: mousse.torch.AdamW(p, lr=1e-3, beta2=0.999, weight_decay=0.1),
+                 lambda p: torch.optim.AdamW(p, lr=1e-3, betas=(0.9, 0.999), weight_decay=0.1)),
+                (lambda p: mousse.torch.SGD(p, lr=0.1, mu=0.9, nesterov=False, weight_decay=0),
+                 lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9))):
+            pair = [torch.nn.Parameter(torch.ones(30, 20)) for _ in range(2)]
+            optimizers = ours([pair[0]]), theirs([pair[1]])
+            for gradient in gradients:
+                for weight, optimizer in zip(pair, optimizers):
+                    weight.grad = gradient.clone()
+                    optimizer.step()
+            moved = (pair[1] - 1).norm()
+            self.assertLess(float((pair[0] - pair[1]).norm() / moved), 1e-6)
+
+
+class Loops(unittest.TestCase):
+    def test_two_changed_lines(self):
+        net = model()
+        before = float(loss_of(net, 0))
+        train(net, mousse.torch.Optimizer(mousse.torch.groups(net), lr=0.02), 0, 60)
+        self.assertLess(float(loss_of(net, 0)), 0.5 * before)
+
+    def test_schedulers_move_every_group(self):
+        net = model()
+        optimizer = mousse.torch.Optimizer(mousse.torch.groups(net, lr=0.02, rest_lr=0.004))
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5 ** step)
+        halved = train(net, optimizer, 0, 3, scheduler)
+        other = model()
+        by_hand = mousse.torch.Optimizer(mousse.torch.groups(other, lr=0.02, rest_lr=0.004))
+        for step in range(3):
+            for group, rate in zip(by_hand.param_groups, (0.02, 0.004, 0.004, 0.004)):
+                group["lr"] = rate * 0.5 ** step
+            train(other, by_hand, step, step + 1)
+        self.assertTrue(same(halved, weights(other)))
+
+    def test_parameters_without_gradient_are_skipped(self):
+        net = model()
+        optimizer = mousse.torch.AdamW(net.parameters(), weight_decay=0.1)
+        train(net, optimizer, 0, 2)
+        first = net[1].weight
+        before = first.detach().clone()
+        loss_of(net, 3).backward()
+        first.grad = None
+        optimizer.step()
+        self.assertTrue(torch.equal(first, before))
+        self.assertFalse(torch.equal(net[4].weight, model()[4].weight))
+
+    def test_closure(self):
+        net = model()
+        optimizer = mousse.torch.SGD(net.parameters(), lr=0.1)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = loss_of(net, 0)
+            loss.backward()
+            return loss
+
+        first = float(optimizer.step(closure))
+        self.assertLess(float(optimizer.step(closure)), first)
+
+    def test_accumulation_and_clipping(self):
+        net, other = model(), model()
+        for target in (net, other):
+            for step in (0, 1):
+                loss_of(target, step).backward()
+        norm = torch.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+        self.assertGreater(float(norm), 0.1)
+        mousse.torch.SGD(net.parameters(), lr=0.1).step()
+        mousse.torch.SGD(other.parameters(), lr=0.1, clip_norm=0.1).step()
+        for a, b in zip(net.parameters(), other.parameters()):
+            self.assertLess(float((a - b).abs().max()), 1e-6)
+
+    def test_a_step_is_all_or_nothing(self):
+        net = model()
+        optimizer = mousse.torch.Optimizer(mousse.torch.groups(net))
+        train(net, optimizer, 0, 2)
+        before, state = weights(net), optimizer.state_dict()["mousse"]
+        loss_of(net, 5).backward()
+        net[4].weight.grad[3, 5] = float("nan")
+        with self.assertRaisesRegex(mousse.NotFinite, "4.weight.*row 3, column 5"):
+            optimizer.step()
+        self.assertTrue(same(before, weights(net)))
+        self.assertTrue(torch.equal(state, optimizer.state_dict()["mousse"]))
+
+    def test_groups_added_later(self):
+        net = model()
+        layers = [net[1].weight], [net[4].weight]
+        optimizer = mousse.torch.Muon(layers[0])
+        train(net, optimizer, 0, 3)
+        momentum = optimizer.arrays("0")["momentum"]
+        optimizer.add_param_group({"params": layers[1], "algorithm": "adamw", "lr": 1e-3})
+        self.assertTrue(torch.equal(momentum, optimizer.arrays("0")["momentum"]))
+        before = layers[1][0].detach().clone()
+        train(net, optimizer, 3, 4)
+        self.assertFalse(torch.equal(before, layers[1][0]))
+
+    def test_tied_parameters(self):
+        net = model()
+        net.register_module("again", net[1])
+        self.assertEqual(len(mousse.torch.groups(net)[0]["params"]), 2)
+        train(net[:7], mousse.torch.Optimizer(mousse.torch.groups(net)), 0, 2)
+
+    def test_threads_follow_torch(self):
+        results, before = [], torch.get_num_threads()
+        try:
+            for threads in (1, 2, 3):
+                torch.set_num_threads(1)
+                net = model()
+                optimizer = mousse.torch.Optimizer(mousse.torch.groups(net))
+                train(net, optimizer, 0, 2)
+                gradients = [p.grad.clone() for p in net.parameters()]
+                torch.set_num_threads(threads)
+                for p, gradient in zip(net.parameters(), gradients):
+                    p.grad = gradient
+                optimizer.step()
+                results.append(weights(net))
+        finally:
+            torch.set_num_threads(before)
+        self.assertTrue(same(results[0], results[1]) and same(results[0], results[2]))
+
+    def test_a_forked_child_can_step(self):
+        net = model()
+        optimizer = mousse.torch.Optimizer(mousse.torch.groups(net))
+        loss_of(net, 0).backward()
+        optimizer.step()
+        child = os.fork()
+        if child == 0:
+            import signal
+            signal.alarm(20)  # a child that hangs dies
+            optimizer.step()
+            os._exit(0)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_observers(self):
+        net, told = model(), []
+        optimizer = mousse.torch.Optimizer(mousse.torch.groups(net))
+        optimizer.observe(lambda name, quantity, value: told.append((name, quantity, value)))
+        watched = train(net, optimizer, 0, 2)
+        self.assertTrue(any(row[:2] == ("4.weight", "update_rms") and row[2] > 0 for row in told))
+        other = model()
+        self.assertTrue(same(watched, train(other, mousse.torch.Optimizer(mousse.torch.groups(other)), 0, 2)))
+
+        def fail(name, quantity, value):
+            raise KeyError("mine")
+        optimizer.observe(fail)
+        with self.assertRaisesRegex(KeyError, "mine"):
+            optimizer.step()
+
+    def test_plan(self):
+        net = model()
+        optimizer = mousse.torch.Optimizer(mousse.torch.groups(net))
+        plan = optimizer.plan()
+        self.assertEqual({row[0] for row in plan.rows}, {name for name, _ in net.named_parameters()})
+        self.assertGreater(plan.bytes, sum(row[2] for row in plan.rows))
+        self.assertIn("MB", str(plan))
+        train(net, optimizer, 0, 1)
+        self.assertEqual(optimizer.plan().rows, plan.rows)
+
+    def test_groups_never_guess(self):
+        class Odd(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = torch.nn.Parameter(torch.ones(4, 4))
+
+        with self.assertRaisesRegex(ValueError, "table.*roles="):
+            mousse.torch.groups(Odd())
+        made = mousse.torch.groups(Odd(), roles={"table": "matrix"})
+        self.assertEqual(made[0]["algorithm"], "mousse")
+        with self.assertRaisesRegex(ValueError, "no parameter 'nope'"):
+            mousse.torch.groups(Odd(), roles={"table": "matrix", "nope": "head"})
+        roles = {g["algorithm"]: g["names"] for g in mousse.torch.groups(model(), rest="lion")}
+        self.assertEqual(roles["mousse"], ["1.weight", "4.weight"])
+
+
+if __name__ == "__main__":
+    unittest.main()
