@@ -35,7 +35,7 @@ class Examples(unittest.TestCase):
             losses = [float(x) for x in re.findall(r"loss (\d+\.\d+)", said)]
             self.assertLess(losses[-1], 0.7 * losses[0], said)
             program = os.environ["MOUSSE_PROGRAM"]
-            spoken = self.run_in(folder, program, "generate", "--init", "model", "--prompt", "the cat",
+            spoken = self.run_in(folder, program, "generate", "--init", "model", "--tokenizer", "bytes", "--prompt", "the cat",
                                  "--tokens", "12", "--temperature", "0")
             self.assertIn("the cat sat", spoken)
 

@@ -64,29 +64,28 @@ class AgainstTorch(unittest.TestCase):
                      lambda p: torch.optim.SGD(p, lr=0.02, momentum=0.9, nesterov=True))
 
     def test_same_gradients(self):
-        """Without the feedback of a loss: within 1e-6 of the way travelled."""
+        """Without the feedback of a loss: within 1e-6 everywhere."""
         generator = torch.Generator().manual_seed(5)
         gradients = torch.randn(100, 30, 20, generator=generator)
         for ours, theirs in (
                 (lambda p: mousse.torch.AdamW(p, lr=1e-3, beta2=0.999, weight_decay=0.1),
                  lambda p: torch.optim.AdamW(p, lr=1e-3, betas=(0.9, 0.999), weight_decay=0.1)),
-                (lambda p: mousse.torch.SGD(p, lr=0.1, mu=0.9, nesterov=False, weight_decay=0),
-                 lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9))):
+                (lambda p: mousse.torch.SGD(p, lr=0.01, mu=0.9, nesterov=False, weight_decay=0),
+                 lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9))):
             pair = [torch.nn.Parameter(torch.ones(30, 20)) for _ in range(2)]
             optimizers = ours([pair[0]]), theirs([pair[1]])
             for gradient in gradients:
                 for weight, optimizer in zip(pair, optimizers):
                     weight.grad = gradient.clone()
                     optimizer.step()
-            moved = (pair[1] - 1).norm()
-            self.assertLess(float((pair[0] - pair[1]).norm() / moved), 1e-6)
+            self.assertLess(float((pair[0] - pair[1]).abs().max()), 1e-6)
 
 
 class Loops(unittest.TestCase):
     def test_two_changed_lines(self):
         net = model()
         before = float(loss_of(net, 0))
-        train(net, mousse.torch.Optimizer(mousse.torch.groups(net), lr=0.02), 0, 60)
+        train(net, mousse.torch.Optimizer(mousse.torch.groups(net, rest_lr=0.01), lr=0.02), 0, 100)
         self.assertLess(float(loss_of(net, 0)), 0.5 * before)
 
     def test_schedulers_move_every_group(self):

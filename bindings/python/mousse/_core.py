@@ -190,6 +190,12 @@ class Core:
                          lib.mousse_param_flops(self.handle, name)))
         return rows
 
+    def rank_state_bytes(self, rank: int) -> int:
+        """What a rank keeps between steps."""
+        size, flops = ffi.new("size_t *"), ffi.new("double *")
+        check(lib.mousse_rank_load(self.handle, rank, size, flops), self.handle)
+        return size[0]
+
     @property
     def steps(self) -> int:
         return lib.mousse_steps_done(self.handle)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import warnings
 
 import torch
 
@@ -119,14 +118,14 @@ class Optimizer(torch.optim.Optimizer):
         if self._clip_norm:
             core.set_object("clip_norm", self._clip_norm)
 
-    def _build(self):
+    def _build(self, whole=False):
         self._thread_count = _threads()
         core = _core.Core(self._thread_count, self._comm())
         self._describe(core)
         core.prepare()
         core.observe(self._observer)
         if self._saved is not None:
-            _adopt(core, self._saved)
+            _adopt(core, self._saved, whole)
         self._saved, self._core = None, core
 
     def _push_options(self):
@@ -190,7 +189,7 @@ class Optimizer(torch.optim.Optimizer):
         data = state_dict["mousse"]
         self._saved, self._core = None if data is None else bytes(data.cpu().numpy()), None
         try:
-            self._build()
+            self._build(whole=True)
         except Exception:
             super().load_state_dict(before)
             self._saved, self._core = kept[0], None
@@ -204,11 +203,7 @@ class Optimizer(torch.optim.Optimizer):
 
     def __getstate__(self):
         # Base classes keep hooks and the like in __dict__; the library's object cannot be copied.
-        state = dict(self.__dict__, _saved=self._state_bytes(), _core=None, _slots=None, _pushed=None)
-        return state
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
+        return dict(self.__dict__, _saved=self._state_bytes(), _core=None, _slots=None, _pushed=None)
 
     # Watching.
 
@@ -258,13 +253,15 @@ class Plan:
         return "\n".join(lines + [f"in all {self.bytes / 1e6:.3f} MB, working memory included"])
 
 
-def _adopt(core, data):
-    """A whole state, or after add_param_group what there is of one; options are the groups'."""
-    for kind, name, text in core.load_matching(data):
-        if kind in (_core.lib.MOUSSE_UNKNOWN, _core.lib.MOUSSE_RESHAPED):
+def _adopt(core, data, whole):
+    """A state of these parameters. Not whole: after add_param_group the new ones are not in it.
+
+    Options that differ are no matter here: torch's param_groups bring them along.
+    """
+    misfits = [_core.lib.MOUSSE_UNKNOWN, _core.lib.MOUSSE_RESHAPED] + [_core.lib.MOUSSE_MISSING] * whole
+    for kind, _, text in core.load_matching(data):
+        if kind in misfits:
             raise BadFormat(text)
-        if kind == _core.lib.MOUSSE_MISSING:
-            warnings.warn(f"{name}: {text}", stacklevel=4)
 
 
 _class_names = {"mousse": "Mousse", "muon": "Muon", "soap": "SOAP", "shampoo": "Shampoo", "adamw": "AdamW",
