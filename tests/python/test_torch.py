@@ -72,7 +72,7 @@ class AgainstTorch(unittest.TestCase):
                  lambda p: torch.optim.AdamW(p, lr=1e-3, betas=(0.9, 0.999), weight_decay=0.1)),
                 (lambda p: mousse.torch.SGD(p, lr=0.01, mu=0.9, nesterov=False, weight_decay=0),
                  lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9))):
-            pair = [torch.nn.Parameter(torch.ones(30, 20)) for _ in range(2)]
+            pair = [torch.nn.Parameter(torch.zeros(30, 20)) for _ in range(2)]
             optimizers = ours([pair[0]]), theirs([pair[1]])
             for gradient in gradients:
                 for weight, optimizer in zip(pair, optimizers):
