@@ -52,8 +52,7 @@ class AgainstTorch(unittest.TestCase):
         start = weights(model())
         moved = sum(float((x - s).norm()) ** 2 for x, s in zip(b, start)) ** 0.5
         apart = sum(float((x - y).norm()) ** 2 for x, y in zip(a, b)) ** 0.5
-        self.assertLess(apart, 1e-6 * 100 * moved + 1e-6)  # losses feed back into gradients
-        self.assertLess(apart / moved, 2e-4)
+        self.assertLess(apart / moved, 2e-4)  # losses feed back into gradients
 
     def test_adamw(self):
         self.compare(lambda p: mousse.torch.AdamW(p, lr=1e-3, beta1=0.9, beta2=0.999, weight_decay=0.01),
@@ -64,7 +63,7 @@ class AgainstTorch(unittest.TestCase):
                      lambda p: torch.optim.SGD(p, lr=0.02, momentum=0.9, nesterov=True))
 
     def test_same_gradients(self):
-        """Without the feedback of a loss: within 1e-6 everywhere."""
+        """Without the feedback of a loss: within 1e-6 of the largest weight everywhere."""
         generator = torch.Generator().manual_seed(5)
         gradients = torch.randn(100, 30, 20, generator=generator)
         for ours, theirs in (
@@ -78,7 +77,7 @@ class AgainstTorch(unittest.TestCase):
                 for weight, optimizer in zip(pair, optimizers):
                     weight.grad = gradient.clone()
                     optimizer.step()
-            self.assertLess(float((pair[0] - pair[1]).abs().max()), 1e-6)
+            self.assertLess(float((pair[0] - pair[1]).abs().max() / pair[1].abs().max()), 1e-6)
 
 
 class Loops(unittest.TestCase):
