@@ -25,7 +25,7 @@ class BuildWithLibrary(build_py):
         build = pathlib.Path(self.get_finalized_command("build").build_temp).resolve() / "cmake"
         target = pathlib.Path(self.build_lib) / "mousse"
         subprocess.check_call(["cmake", "-S", source, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DMOUSSE_TOOLS=OFF",
-                               "-DMOUSSE_TESTS=OFF", "-DMOUSSE_MPI=OFF", "-DMOUSSE_PYTHON=ON",
+                               "-DMOUSSE_TESTS=OFF", "-DMOUSSE_MPI=OFF", "-DMOUSSE_PYTHON_PACKAGE=ON",
                                "-DMOUSSE_PYTHON_BUNDLED=ON"])
         subprocess.check_call(["cmake", "--build", build, "--target", "mousse_python", "-j", str(os.cpu_count())])
         target.mkdir(parents=True, exist_ok=True)
