@@ -4,10 +4,11 @@
 #include "data/shards/decode.h"
 #include "data/shards/describe.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 enum { GPT2_END_OF_TEXT = 50256, SHOWN_UNUSED = 8, MOST_IDS = 1 << 20 };
 
@@ -25,29 +26,25 @@ static const mo_setting rows[] = {
     MO_SETTING_SWITCH(values, json, "false", "print one JSON object"),
 };
 
+typedef struct part {
+  const char *name;
+  bool exists;
+  shard_description what;
+} part;
+
+enum { TRAIN, VAL, NAMED, PARTS };
+
 /* All that is found out. */
 typedef struct findings {
   const char *directory;
   mo_tokenizer tokenizer; /* no tokens: there is none */
   uint32_t vocabulary;    /* 0: not known */
   uint32_t end_of_text;
-  bool has_train, has_val;
-  shard_description train, val;
-  bool *seen; /* MOST_IDS */
+  bool knows_documents; /* the end-of-text token is known */
+  part parts[PARTS];    /* train, val; or the shards that were named themselves */
+  bool *seen;           /* MOST_IDS */
   mo_buffer excerpt;
 } findings;
-
-static bool has_tokenizer(const char *directory)
-{
-  static const char *const names[] = {"tokenizer.json", "vocab.json", "encoder.json"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    char path[MO_SETTING_PATH];
-    if (mo_path_join(path, sizeof path, directory, names[i], NULL) == MOUSSE_OK &&
-        access(path, F_OK) == 0)
-      return true;
-  }
-  return false;
-}
 
 static mousse_status find_vocabulary(findings *f, const values *v, mo_error *error)
 {
@@ -55,13 +52,15 @@ static mousse_status find_vocabulary(findings *f, const values *v, mo_error *err
   MO_TRY(dataset_open(&made, f->directory, error));
   if (v->tokenizer[0] != '\0')
     MO_TRY(tokenizer_open(&f->tokenizer, v->tokenizer, error));
-  else if (has_tokenizer(f->directory))
+  else if (tokenizer_exists(f->directory))
     MO_TRY(tokenizer_open(&f->tokenizer, f->directory, error));
   f->vocabulary = made.vocabulary;
-  f->end_of_text = made.has_manifest ? made.end_of_text : GPT2_END_OF_TEXT;
+  f->end_of_text = made.vocabulary > 0 ? made.end_of_text : GPT2_END_OF_TEXT;
+  f->knows_documents = made.vocabulary > 0;
   if (f->tokenizer.tokens.count > 0) {
     f->vocabulary = f->tokenizer.tokens.count;
     f->end_of_text = f->tokenizer.end_of_text;
+    f->knows_documents = true;
   }
   if (v->vocabulary > 0) f->vocabulary = (uint32_t)v->vocabulary;
   return MOUSSE_OK;
@@ -81,30 +80,35 @@ static mousse_status take_excerpt(findings *f, const shard_set *set, int64_t tok
   return status;
 }
 
-static mousse_status look_at(findings *f, const values *v, const char *split, bool *exists,
-                             shard_description *part, mo_error *error)
+static mousse_status look_at(findings *f, const values *v, int number, const char *name,
+                             mo_error *error)
 {
   shard_set set;
-  *exists = shard_set_exists(f->directory, split);
-  if (!*exists) return MOUSSE_OK;
-  MO_TRY(shard_set_open(&set, f->directory, split, f->vocabulary, error));
+  part *p = &f->parts[number];
+  p->name = name;
+  p->exists = shard_set_exists(f->directory, name);
+  if (!p->exists) return MOUSSE_OK;
+  MO_TRY(shard_set_open(&set, f->directory, name, f->vocabulary, error));
   mousse_status status =
-      shard_set_describe(&set, f->end_of_text, f->seen, MOST_IDS, part, error);
+      shard_set_describe(&set, f->end_of_text, f->seen, MOST_IDS, &p->what, error);
   if (status == MOUSSE_OK) status = take_excerpt(f, &set, v->excerpt, error);
   shard_set_close(&set);
   return status;
 }
 
-static void print_part(const char *name, bool exists, const shard_description *part)
+static void print_part(const findings *f, const part *p)
 {
-  if (!exists) {
-    printf("%-12snone\n", name);
+  const unsigned long long documents = p->what.documents, shards = p->what.shards;
+  if (!p->exists) {
+    printf("%-12snone\n", p->name);
     return;
   }
-  printf("%-12s%llu tokens, %llu documents, %llu %s, largest id %u\n", name,
-         (unsigned long long)part->tokens, (unsigned long long)part->documents,
-         (unsigned long long)part->shards, part->shards == 1 ? "shard" : "shards",
-         part->largest);
+  printf("%-12s%llu tokens, ", p->name, (unsigned long long)p->what.tokens);
+  if (f->knows_documents)
+    printf("%llu %s, ", documents, documents == 1 ? "document" : "documents");
+  else
+    printf("documents not known, ");
+  printf("%llu %s, largest id %u\n", shards, shards == 1 ? "shard" : "shards", p->what.largest);
 }
 
 static uint32_t count_unused(const findings *f)
@@ -123,25 +127,41 @@ static void print_unused(const findings *f)
   printf("%s\n", unused > SHOWN_UNUSED ? ", ..." : "");
 }
 
+/* Text from a file, without what would steer the terminal. */
+static void print_excerpt(const mo_buffer *text)
+{
+  putchar('\n');
+  for (size_t i = 0; i < text->size; i++) {
+    const unsigned char c = (unsigned char)text->data[i];
+    const bool wide_control =
+        c == 0xc2 && i + 1 < text->size && (unsigned char)text->data[i + 1] < 0xa0;
+    putchar((c < ' ' && c != '\n' && c != '\t') || c == 127 || wide_control ? '?' : c);
+    i += wide_control;
+  }
+  putchar('\n');
+}
+
 static void print_findings(const findings *f)
 {
-  print_part("train", f->has_train, &f->train);
-  print_part("val", f->has_val, &f->val);
+  for (int i = 0; i < PARTS; i++)
+    if (f->parts[i].name != NULL) print_part(f, &f->parts[i]);
   if (f->vocabulary > 0) {
     printf("%-12s%u, end of text is %u\n", "vocabulary", f->vocabulary, f->end_of_text);
     print_unused(f);
   } else {
     printf("%-12sunknown: no tokenizer here; give --tokenizer or --vocabulary\n", "vocabulary");
   }
-  if (f->excerpt.size > 0) printf("\n%.*s\n", (int)f->excerpt.size, f->excerpt.data);
+  if (f->excerpt.size > 0) print_excerpt(&f->excerpt);
 }
 
-static json_t *part_json(bool exists, const shard_description *part)
+static json_t *part_json(const findings *f, const part *p)
 {
-  if (!exists) return json_null();
-  return json_pack("{s:I, s:I, s:I, s:I}", "tokens", (json_int_t)part->tokens, "documents",
-                   (json_int_t)part->documents, "shards", (json_int_t)part->shards,
-                   "largest_id", (json_int_t)part->largest);
+  if (!p->exists) return json_null();
+  json_t *documents =
+      f->knows_documents ? json_integer((json_int_t)p->what.documents) : json_null();
+  return json_pack("{s:I, s:o, s:I, s:I}", "tokens", (json_int_t)p->what.tokens, "documents",
+                   documents, "shards", (json_int_t)p->what.shards, "largest_id",
+                   (json_int_t)p->what.largest);
 }
 
 static void print_json(const findings *f)
@@ -149,25 +169,32 @@ static void print_json(const findings *f)
   json_t *excerpt = json_stringn(f->excerpt.data, f->excerpt.size);
   json_t *root = json_pack(
       "{s:s, s:o, s:o, s:I, s:I, s:I, s:o}", "directory", f->directory, "train",
-      part_json(f->has_train, &f->train), "val", part_json(f->has_val, &f->val), "vocabulary",
+      part_json(f, &f->parts[TRAIN]), "val", part_json(f, &f->parts[VAL]), "vocabulary",
       (json_int_t)f->vocabulary, "end_of_text", (json_int_t)f->end_of_text, "unused_ids",
       (json_int_t)count_unused(f), "excerpt", excerpt != NULL ? excerpt : json_null());
+  if (f->parts[NAMED].exists)
+    json_object_set_new(root, "shards", part_json(f, &f->parts[NAMED]));
   json_dumpf(root, stdout, JSON_INDENT(2));
   printf("\n");
   json_decref(root);
 }
 
+/* A directory has splits; a file or a pattern is just some shards. */
 static mousse_status look(findings *f, const values *v, mo_error *error)
 {
+  struct stat info;
   f->seen = mo_allocate(NULL, MOST_IDS * sizeof *f->seen);
   if (f->seen == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to note ids");
   MO_TRY(find_vocabulary(f, v, error));
-  MO_TRY(look_at(f, v, "train", &f->has_train, &f->train, error));
-  MO_TRY(look_at(f, v, "val", &f->has_val, &f->val, error));
-  if (!f->has_train && !f->has_val)
-    return mo_fail(error, MOUSSE_IO, "%s: no *_train_*.bin and no *_val_*.bin in it",
-                   f->directory);
-  return MOUSSE_OK;
+  if (stat(f->directory, &info) != 0 && strpbrk(f->directory, "*?[") == NULL)
+    return mo_fail(error, MOUSSE_IO, "%s: %s", f->directory, strerror(errno));
+  const bool is_directory = stat(f->directory, &info) == 0 && S_ISDIR(info.st_mode);
+  if (!is_directory) return look_at(f, v, NAMED, "shards", error);
+  MO_TRY(look_at(f, v, TRAIN, "train", error));
+  MO_TRY(look_at(f, v, VAL, "val", error));
+  if (f->parts[TRAIN].exists || f->parts[VAL].exists) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_IO, "%s: no *_train_*.bin and no *_val_*.bin in it",
+                 f->directory);
 }
 
 static mousse_status run(const cli_invocation *call, mo_error *error)

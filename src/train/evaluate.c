@@ -29,8 +29,8 @@ static mousse_status score(const plan *p, gpt_pass *pass, const buffers *b, size
   const mo_loader *loader = p->loader;
   const size_t count = windows_in(p, number);
   for (size_t i = 0; i < count; i++)
-    MO_TRY(loader_read(loader, (uint64_t)number * p->batch + i, b->tokens + i * loader->length,
-                       b->targets + i * loader->length, error));
+    MO_TRY(loader_read(loader, loader_window(loader, 0, (uint64_t)number * p->batch + i),
+                       b->tokens + i * loader->length, b->targets + i * loader->length, error));
   const gpt_batch batch = {b->tokens, b->targets, count, loader->length};
   return gpt_loss(pass, &batch, &b->losses[number], error);
 }
@@ -57,7 +57,7 @@ mousse_status evaluate(const mo_loader *loader, gpt_pass *pass, const mousse_com
                        size_t batch, uint64_t windows, tick_fn *tick, void *user,
                        evaluation *result, mo_error *error)
 {
-  if (windows == 0 || windows > loader->windows) windows = loader->windows;
+  if (windows == 0 || windows > loader->distinct) windows = loader->distinct;
   const plan p = {loader, batch, (size_t)((windows + batch - 1) / batch), windows};
   const size_t bytes = batch * loader->length * sizeof(uint32_t);
   const size_t loss_bytes = p.batches * sizeof(float);

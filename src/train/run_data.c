@@ -9,35 +9,72 @@
 
 enum { SAMPLED_TOKENS = 4096 }; /* of each shard, in the fingerprint */
 
-mousse_status run_data_vocabulary(const char *data_dir, size_t *vocabulary, mo_error *error)
+static mousse_status parse_names(mo_mixture *names, const char *data_dir, mo_error *error)
 {
-  mo_dataset info;
-  *vocabulary = 0;
   if (data_dir[0] == '\0')
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "data_dir is not set: give a directory made by 'mousse tokenize'");
-  if (access(data_dir, F_OK) != 0)
-    return mo_fail(error, MOUSSE_IO,
-                   "%s: there is no such data directory; 'mousse tokenize' makes one from text",
-                   data_dir);
-  MO_TRY(dataset_open(&info, data_dir, error));
-  *vocabulary = info.vocabulary;
+  MO_TRY(mixture_parse(names, data_dir, error));
+  for (size_t i = 0; i < names->count; i++)
+    if (access(mixture_path(names, i), F_OK) != 0)
+      return mo_fail(
+          error, MOUSSE_IO,
+          "%s: there is no such data directory; 'mousse tokenize' makes one from text",
+          mixture_path(names, i));
   return MOUSSE_OK;
+}
+
+mousse_status run_data_vocabulary(const char *data_dir, size_t *vocabulary, mo_error *error)
+{
+  mo_mixture names;
+  *vocabulary = 0;
+  MO_TRY(parse_names(&names, data_dir, error));
+  for (size_t i = 0; i < names.count; i++) {
+    mo_dataset info;
+    MO_TRY(dataset_open(&info, mixture_path(&names, i), error));
+    if (info.vocabulary > *vocabulary) *vocabulary = info.vocabulary;
+  }
+  return MOUSSE_OK;
+}
+
+/* Tokens of different tokenizers have nothing to do with each other. */
+static mousse_status compare_tokenizer(const mo_tokenizer *tokenizer, const char *first,
+                                       const char *path, mo_error *error)
+{
+  mo_tokenizer other;
+  if (!tokenizer_exists(path))
+    return mo_fail(
+        error, MOUSSE_IO,
+        "%s: no tokenizer here, so it cannot be checked that its tokens are those of "
+        "%s; put its tokenizer.json there",
+        path, first);
+  MO_TRY(tokenizer_open(&other, path, error));
+  const bool same = tokenizer_checksum(&other) == tokenizer_checksum(tokenizer);
+  tokenizer_close(&other);
+  if (same) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "%s and %s were made with different tokenizers and cannot be mixed; tokenize "
+                 "one of them again with --tokenizer and the other's directory",
+                 first, path);
 }
 
 /* A directory without a tokenizer (downloaded shards) can be trained on, not talked to. */
 static mousse_status open_tokenizer(run_data *data, const char *data_dir, mo_error *error)
 {
-  static const char *const files[] = {"tokenizer.json", "vocab.json", "encoder.json"};
+  mo_mixture names;
+  MO_TRY(parse_names(&names, data_dir, error));
+  const char *first = mixture_path(&names, 0);
   data->end_of_text = TOKENIZER_NONE;
-  for (size_t i = 0; i < sizeof files / sizeof *files && !data->has_tokenizer; i++) {
-    char path[4096];
-    MO_TRY(mo_path_join(path, sizeof path, data_dir, files[i], error));
-    if (access(path, F_OK) != 0) continue;
-    MO_TRY(tokenizer_open(&data->tokenizer, data_dir, error));
-    data->has_tokenizer = true;
+  data->has_tokenizer = tokenizer_exists(first);
+  if (data->has_tokenizer) {
+    MO_TRY(tokenizer_open(&data->tokenizer, first, error));
     data->end_of_text = data->tokenizer.end_of_text;
+  } else if (names.count > 1) {
+    return mo_fail(error, MOUSSE_IO, "%s: no tokenizer here; data can be mixed only with one",
+                   first);
   }
+  for (size_t i = 1; i < names.count; i++)
+    MO_TRY(compare_tokenizer(&data->tokenizer, first, mixture_path(&names, i), error));
   return MOUSSE_OK;
 }
 
@@ -87,5 +124,7 @@ uint64_t run_data_fingerprint(const shard_set *set)
     const size_t start = count < SAMPLED_TOKENS ? (size_t)count : SAMPLED_TOKENS;
     hash = XXH3_64bits_withSeed(set->shards[i].tokens, start * set->shards[i].width, hash);
   }
+  for (size_t k = 0; set->source_count > 1 && k < set->source_count; k++)
+    hash = XXH3_64bits_withSeed(&set->sources[k].weight, sizeof(double), hash);
   return hash;
 }

@@ -22,7 +22,8 @@ mousse_status run_data_open(run_data *data, const train_options *run, const gpt_
                             mo_error *error);
 void run_data_close(run_data *data); /* accepts a zeroed or closed one */
 
-/* Names, lengths and first tokens of all shards in one number: other data is noticed. */
+/* Names, lengths and first tokens of all shards, and the weights of several sources, in one
+ * number: other data is noticed. */
 uint64_t run_data_fingerprint(const shard_set *set);
 
 #endif

@@ -5,8 +5,6 @@
 #include "train/model_files.h"
 #include "train/run_data.h"
 
-#include <unistd.h>
-
 static void override(size_t *member, int64_t value)
 {
   if (value > 0) *member = (size_t)value;
@@ -47,8 +45,7 @@ mousse_status run_model_expect(const train_options *run, const run_notices *noti
                                gpt_config *config, mo_error *error)
 {
   MO_TRY(options_check(run, error));
-  if (access(run->data_dir, F_OK) == 0)
-    return run_model_find(run, NULL, notices, config, error);
+  if (mixture_exists(run->data_dir)) return run_model_find(run, NULL, notices, config, error);
   if (run->data_dir[0] != '\0')
     run_notify(notices, "data_dir '%s' is not there (yet): vocabulary of the preset",
                run->data_dir);

@@ -94,6 +94,39 @@ class Tokenize(ProgramTest):
         self.assertEqual((train[0], val[0], val.count(0)), (0, 0, manifest["val"]["documents"]))
         self.assertEqual(len(train) + len(val), manifest["text_bytes"] + train.count(0) + val.count(0))
 
+    def test_mixtures(self):
+        for name, tokenizer in ("a", "train:300"), ("b", "a"), ("c", "train:300"), ("bare", "a"):
+            self.write(name + ".txt", prose(60000, ord(name[0])))
+            self.output("tokenize", name + ".txt", "--tokenizer", tokenizer, "--out", name, "--val-fraction",
+                        "0" if name == "b" else "0.1")
+        os.unlink(self.path("bare/tokenizer.json"))
+        small = ["--preset", "nano", "--n-layer", "1", "--model-dim", "32", "--sequence-length", "32", "--batch-size",
+                 "2", "--num-iterations", "2", "--val-loss-every", "2", "--val-tokens", "256"]
+        self.output("train", *small, "--data-dir", "a:0.7,b:0.3", "--out", "mixed")
+        self.assertIn(b"loss", self.output("eval", "--init", "mixed"))  # its data_dir is the mixture
+        for data, status, word in (("a,c", 2, "different tokenizers"), ("a,bare", 1, "no tokenizer here"),
+                                   ("a:0.5,nothing:0.5", 1, "nothing: there is no such data directory"),
+                                   ("a:0,b", 2, "weight must be"), ("a:1,b:1e-9", 2, "less than one part in 10000")):
+            self.assertIn(word, self.failure(status, "train", *small, "--data-dir", data, "--out", "bad"))
+
+    def test_vocabulary_without_manifest(self):
+        self.write("a.txt", prose(60000))
+        self.output("tokenize", "a.txt", "--tokenizer", "train:512", "--out", "a")
+        os.unlink(self.path("a/manifest.json"))
+        self.output("train", "--preset", "nano", "--n-layer", "1", "--model-dim", "32", "--sequence-length", "32",
+                    "--batch-size", "2", "--num-iterations", "1", "--data-dir", "a", "--out", "run")
+        self.assertEqual(json.loads(self.read("run/checkpoints/step-0000000001/config.json"))["vocab_size"], 512)
+
+    def test_data_says_what_it_looked_at(self):
+        self.assertIn("nothere: No such file", self.failure(1, "data", "nothere"))
+        os.mkdir(self.path("empty"))
+        self.assertIn("empty: no *_train_*.bin", self.failure(1, "data", "empty"))
+        self.write("one.bin", struct.pack("<3i", 20240520, 1, 2).ljust(1024, b"\0") + b"\1\0\2\0")
+        facts = json.loads(self.output("data", "one.bin", "--json"))
+        self.assertEqual((facts["train"], facts["val"], facts["shards"]["tokens"]), (None, None, 2))
+        self.assertIsNone(facts["shards"]["documents"])
+        self.assertIn(b"documents not known", self.output("data", "one.bin"))
+
     def test_progress(self):
         self.write("a.txt", prose(100000))
         plain = self.run_mousse("tokenize", "a.txt", "--out", "plain").stderr

@@ -140,6 +140,95 @@ static void test_blocks_are_contiguous(void **state)
   loader_close(&loader);
 }
 
+/* Every round: the right number for each, evenly spread, each source's own numbers in order. */
+static void test_dealing(void **state)
+{
+  static const double weights[][3] = {{0.7, 0.3, 0}, {1, 1, 1}, {5, 0.001, 2}};
+  static const size_t source_counts[] = {2, 3, 3};
+  mo_error error = {{0}};
+  (void)state;
+  for (size_t i = 0; i < 3; i++) {
+    mo_dealing dealing;
+    size_t culprit = 0;
+    const size_t count = source_counts[i];
+    uint64_t next[3] = {0, 0, 0}, own = 0;
+    double sum = 0;
+    for (size_t k = 0; k < count; k++) sum += weights[i][k];
+    assert_int_equal(dealing_open(&dealing, weights[i], count, &culprit, &error), MOUSSE_OK);
+    for (uint64_t q = 0; q < 3 * DEALING_ROUND; q++) {
+      const uint32_t k = dealing_find(&dealing, q, &own);
+      assert_true(k < count);
+      assert_int_equal(own, next[k]++);
+      for (size_t j = 0; j < count; j++) {
+        const double due = (double)(q + 1) * weights[i][j] / sum;
+        assert_true((double)next[j] > due - 2 - 1e-4 * (double)q &&
+                    (double)next[j] < due + 2 + 1e-4 * (double)q);
+      }
+    }
+    for (size_t k = 0; k < count; k++) assert_int_equal(next[k], 3 * dealing.dealt[k]);
+    dealing_close(&dealing);
+  }
+  mo_dealing dealing;
+  size_t culprit = 0;
+  assert_int_equal(dealing_open(&dealing, (const double[]){1, 1e-6}, 2, &culprit, &error),
+                   MOUSSE_OUT_OF_RANGE);
+  assert_int_equal(culprit, 1);
+}
+
+/* Shards 0 and 1 are one source, shard 2 another: each walks its own windows. */
+static void test_sources(void **state)
+{
+  WITH_SET;
+  set.source_count = 2;
+  set.sources[0] = (shard_source){0, 2, 3};
+  set.sources[1] = (shard_source){2, 1, 1};
+  for (int order = LOADER_SEQUENTIAL; order <= LOADER_SHUFFLED; order++) {
+    uint64_t seen[8] = {0}, taken[2] = {0, 0};
+    assert_int_equal(loader_open(&loader, &set, LENGTH, 2, (loader_order)order, 9, &error),
+                     MOUSSE_OK);
+    assert_int_equal(loader.windows, 8);
+    for (uint64_t q = 0; q < 40; q++) {
+      const uint64_t window = loader_window(&loader, q / 2, q % 2);
+      assert_true(window < 8);
+      taken[window < 5 ? 0 : 1]++;
+      if (q < loader.distinct) assert_int_equal(seen[window]++, 0);
+    }
+    assert_int_equal(taken[0], 30);
+    assert_int_equal(taken[1], 10);
+    assert_int_equal(loader.distinct, 7); /* then the source of five windows needs a sixth */
+    loader_close(&loader);
+  }
+  set.sources[1] = (shard_source){1, 1, 1}; /* no window in it */
+  assert_int_equal(loader_open(&loader, &set, LENGTH, 2, LOADER_SEQUENTIAL, 0, &error),
+                   MOUSSE_BAD_FORMAT);
+}
+
+static void test_mixture_names(void **state)
+{
+  static const struct {
+    const char *text;
+    size_t count;
+    const char *last;
+    double weight;
+  } good[] = {{"a", 1, "a", 1},       {"a:0.5", 1, "a", 0.5}, {"a:0.7,b:0.3", 2, "b", 0.3},
+              {"a,b,c:2", 3, "c", 2}, {"a:b", 1, "a:b", 1},   {"x:1:2,y:z", 2, "y:z", 1},
+              {"/,/:3", 2, "/", 3}};
+  static const char *const bad[] = {"a,", ",a", "a:0", "a:-1", "a:nan", "a:inf", "a,,b"};
+  mo_mixture mixture;
+  mo_error error = {{0}};
+  (void)state;
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    assert_int_equal(mixture_parse(&mixture, good[i].text, &error), MOUSSE_OK);
+    assert_int_equal(mixture.count, good[i].count);
+    assert_string_equal(mixture_path(&mixture, mixture.count - 1), good[i].last);
+    assert_true(mixture.weights[mixture.count - 1] == good[i].weight);
+  }
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    assert_int_not_equal(mixture_parse(&mixture, bad[i], &error), MOUSSE_OK);
+  assert_true(mixture_exists("/tmp") && mixture_exists("/tmp:1,/"));
+  assert_false(mixture_exists("/tmp,/nothing-of-this-name"));
+}
+
 static void test_refusals(void **state)
 {
   WITH_SET;
@@ -162,6 +251,9 @@ static void test_refusals(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_dealing),
+      cmocka_unit_test(test_sources),
+      cmocka_unit_test(test_mixture_names),
       cmocka_unit_test(test_windows),
       cmocka_unit_test(test_sequential_wraps),
       cmocka_unit_test(test_shuffled_epochs_are_permutations),

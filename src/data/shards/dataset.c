@@ -2,6 +2,7 @@
 #include "data/shards/dataset.h"
 
 #include "base/json_text.h"
+#include "data/tokenizer/tokenizer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -97,6 +98,17 @@ mousse_status dataset_write(const mo_dataset *dataset, const char *directory, js
   return status;
 }
 
+static mousse_status ask_tokenizer(mo_dataset *dataset, const char *directory, mo_error *error)
+{
+  mo_tokenizer tokenizer;
+  if (!tokenizer_exists(directory)) return MOUSSE_OK;
+  MO_TRY(tokenizer_open(&tokenizer, directory, error));
+  dataset->vocabulary = tokenizer.tokens.count;
+  dataset->end_of_text = tokenizer.end_of_text;
+  tokenizer_close(&tokenizer);
+  return MOUSSE_OK;
+}
+
 mousse_status dataset_open(mo_dataset *dataset, const char *directory, mo_error *error)
 {
   char path[4096];
@@ -104,7 +116,7 @@ mousse_status dataset_open(mo_dataset *dataset, const char *directory, mo_error 
   size_t size = 0;
   *dataset = (struct mo_dataset){0};
   MO_TRY(mo_path_join(path, sizeof path, directory, DATASET_MANIFEST, error));
-  if (access(path, F_OK) != 0) return MOUSSE_OK;
+  if (access(path, F_OK) != 0) return ask_tokenizer(dataset, directory, error);
   MO_TRY(mo_file_read(NULL, path, LARGEST_MANIFEST, &data, &size, error));
   const mousse_status status = dataset_parse(dataset, path, data, size, error);
   mo_release(NULL, data, size + 1);

@@ -28,7 +28,8 @@ typedef struct mo_dataset {
   char name[256];
 } mo_dataset;
 
-/* Reads the manifest; a directory without one gives has_manifest = false. */
+/* Reads the manifest. Without one, has_manifest is false, and vocabulary and end_of_text are
+ * those of the tokenizer in the directory; vocabulary 0 when that is missing, too. */
 mousse_status dataset_open(mo_dataset *dataset, const char *directory, mo_error *error);
 
 /* The manifest's text; path is what messages call it. */

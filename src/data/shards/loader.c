@@ -10,6 +10,58 @@ static uint64_t windows_of(const mo_shard *shard, size_t length)
   return (shard->count - 1) / length;
 }
 
+/* The windows of source k are first .. first + count - 1. */
+static uint64_t source_windows(const mo_loader *loader, size_t k, uint64_t *first)
+{
+  const shard_source *source = &loader->set->sources[k];
+  *first = loader->first[source->first];
+  return loader->first[source->first + source->count] - *first;
+}
+
+static mousse_status too_short(const shard_set *set, size_t shard, size_t length,
+                               mo_error *error)
+{
+  return mo_fail(error, MOUSSE_BAD_FORMAT,
+                 "%s: shards of %llu tokens are too short for one sequence of %zu tokens and "
+                 "its target; use a shorter sequence or more text",
+                 set->count > 0 ? set->shards[shard].path : "(no shard)",
+                 (unsigned long long)(set->count > 0 ? set->shards[shard].count : 0), length);
+}
+
+static mousse_status mix_sources(mo_loader *loader, mo_error *error)
+{
+  const shard_set *set = loader->set;
+  double weights[MIXTURE_MOST];
+  uint64_t sizes[MIXTURE_MOST], first = 0;
+  size_t culprit = 0;
+  mo_error reason = {{0}};
+  for (size_t k = 0; k < set->source_count; k++) {
+    weights[k] = set->sources[k].weight;
+    sizes[k] = source_windows(loader, k, &first);
+    if (sizes[k] == 0) return too_short(set, set->sources[k].first, loader->length, error);
+  }
+  const mousse_status status =
+      dealing_open(&loader->dealing, weights, set->source_count, &culprit, &reason);
+  if (status == MOUSSE_OUT_OF_RANGE)
+    return mo_fail(error, status, "%s: %s", set->shards[set->sources[culprit].first].path,
+                   reason.text);
+  if (status != MOUSSE_OK) return mo_fail(error, status, "%s", reason.text);
+  loader->distinct = dealing_lasts(&loader->dealing, sizes);
+  return MOUSSE_OK;
+}
+
+static mousse_status index_windows(mo_loader *loader, mo_error *error)
+{
+  const shard_set *set = loader->set;
+  loader->first = mo_allocate(NULL, (set->count + 1) * sizeof *loader->first);
+  if (loader->first == NULL)
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for an index of %zu shards", set->count);
+  for (size_t k = 0; k < set->count; k++)
+    loader->first[k + 1] = loader->first[k] + windows_of(&set->shards[k], loader->length);
+  loader->windows = loader->distinct = loader->first[set->count];
+  return loader->windows > 0 ? MOUSSE_OK : too_short(set, 0, loader->length, error);
+}
+
 mousse_status loader_open(mo_loader *loader, const shard_set *set, size_t length,
                           uint64_t batch, loader_order order, uint64_t seed, mo_error *error)
 {
@@ -19,27 +71,17 @@ mousse_status loader_open(mo_loader *loader, const shard_set *set, size_t length
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "batches of %llu sequences of %zu tokens: both must be at least 1",
                    (unsigned long long)batch, length);
-  loader->first = mo_allocate(NULL, (set->count + 1) * sizeof *loader->first);
-  if (loader->first == NULL)
-    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for an index of %zu shards", set->count);
-  for (size_t k = 0; k < set->count; k++)
-    loader->first[k + 1] = loader->first[k] + windows_of(&set->shards[k], length);
-  loader->windows = loader->first[set->count];
-  if (loader->windows == 0) {
-    const char *path = set->count > 0 ? set->shards[0].path : "(no shard)";
-    loader_close(loader);
-    return mo_fail(error, MOUSSE_BAD_FORMAT,
-                   "%s: shards of %llu tokens are too short for one sequence of %zu tokens and "
-                   "its target; use a shorter sequence or more text",
-                   path, (unsigned long long)set->tokens, length);
-  }
-  return MOUSSE_OK;
+  mousse_status status = index_windows(loader, error);
+  if (status == MOUSSE_OK && set->source_count > 1) status = mix_sources(loader, error);
+  if (status != MOUSSE_OK) loader_close(loader);
+  return status;
 }
 
 void loader_close(mo_loader *loader)
 {
   if (loader->first != NULL)
     mo_release(NULL, loader->first, (loader->set->count + 1) * sizeof *loader->first);
+  dealing_close(&loader->dealing);
   *loader = (struct mo_loader){0};
 }
 
@@ -63,12 +105,24 @@ uint64_t loader_permute(uint64_t seed, uint64_t epoch, uint64_t place, uint64_t 
   return place;
 }
 
+/* Sequence `number` of a source of this many windows. */
+static uint64_t window_of(const mo_loader *loader, uint64_t seed, uint64_t number,
+                          uint64_t windows)
+{
+  const uint64_t epoch = number / windows, place = number % windows;
+  if (loader->order == LOADER_SEQUENTIAL) return place;
+  return loader_permute(seed, epoch, place, windows);
+}
+
 uint64_t loader_window(const mo_loader *loader, uint64_t step, uint64_t sequence)
 {
   const uint64_t number = step * loader->batch + sequence;
-  const uint64_t epoch = number / loader->windows, place = number % loader->windows;
-  if (loader->order == LOADER_SEQUENTIAL) return place;
-  return loader_permute(loader->seed, epoch, place, loader->windows);
+  uint64_t own = 0, first = 0;
+  if (loader->dealing.turns == NULL)
+    return window_of(loader, loader->seed, number, loader->windows);
+  const uint32_t k = dealing_find(&loader->dealing, number, &own);
+  const uint64_t windows = source_windows(loader, k, &first);
+  return first + window_of(loader, loader->seed + ((uint64_t)k << 32), own, windows);
 }
 
 /* The last shard whose first window is not after this one. */

@@ -11,7 +11,11 @@
  *     sequential:  window p
  *     shuffled:    window P(seed, e, p), P(seed, e, .) being a permutation of 0 .. M - 1
  *
- * so it depends on (seed, s, i) alone: not on ranks, micro-batches or what was read before.
+ * Sources. When the set has several sources with weights, each has windows and epochs of its
+ * own: q is dealt to source k, as its sequence q_k (dealing.h), which takes its window as above
+ * with the seed seed + k 2^32.
+ *
+ * So a sequence depends on (seed, s, i) alone: not on ranks, micro-batches or what was read before.
  * Micro-batch m of B sequences takes i = m B .. m B + B - 1, in sequential order a block of
  * B T + 1 contiguous tokens while it stays in one shard. Which rank computes which micro-batch
  * is decided elsewhere (train/gradient.h). The whole position of a run is s.
@@ -19,6 +23,7 @@
 #ifndef MOUSSE_DATA_SHARDS_LOADER_H
 #define MOUSSE_DATA_SHARDS_LOADER_H
 
+#include "data/shards/dealing.h"
 #include "data/shards/shard_set.h"
 
 typedef enum loader_order { LOADER_SEQUENTIAL, LOADER_SHUFFLED } loader_order;
@@ -27,13 +32,15 @@ typedef struct mo_loader {
   const shard_set *set; /* borrowed */
   uint64_t *first;      /* owned: first[k] is the first window of shard k; set->count + 1 */
   size_t length;        /* T */
-  uint64_t windows;     /* M */
+  uint64_t windows;     /* M, of all sources */
+  uint64_t distinct;    /* so many sequences from q = 0 on are all different */
   uint64_t batch;       /* G */
   uint64_t seed;
   loader_order order;
+  mo_dealing dealing; /* owned; empty when there is one source */
 } mo_loader;
 
-/* Fails when the set has no window of this length. */
+/* Fails when the set, or a source of it, has no window of this length. */
 mousse_status loader_open(mo_loader *loader, const shard_set *set, size_t length,
                           uint64_t batch, loader_order order, uint64_t seed, mo_error *error);
 void loader_close(mo_loader *loader); /* accepts a zeroed or closed loader */

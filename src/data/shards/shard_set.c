@@ -1,10 +1,12 @@
-/* shard_set.c - several shards, found by directory and split, by pattern, or by name. */
+/* shard_set.c - several shards, found by directory and split, by pattern, or by name; and
+ * several such sources one after the other. */
 #include "data/shards/shard_set.h"
 
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The directory part is taken literally, whatever characters it has. */
 static bool split_pattern(const char *directory, const char *split, const char *ending,
@@ -52,24 +54,58 @@ static mousse_status find_files(const char *path, const char *split, glob_t *fou
   return list(path, found, error);
 }
 
-mousse_status shard_set_open(shard_set *set, const char *path, const char *split,
-                             uint32_t vocabulary, mo_error *error)
+/* Room for more shards at the end of the set. */
+static mo_shard *extend(shard_set *set, size_t more)
+{
+  mo_shard *all = mo_allocate(NULL, (set->count + more) * sizeof *all);
+  if (all == NULL) return NULL;
+  if (set->count > 0) memcpy(all, set->shards, set->count * sizeof *all);
+  mo_release(NULL, set->shards, set->count * sizeof *all);
+  mo_shard *added = all + set->count;
+  set->shards = all;
+  set->count += more;
+  return added;
+}
+
+static mousse_status add_source(shard_set *set, const char *path, const char *split,
+                                double weight, uint32_t vocabulary, mo_error *error)
 {
   glob_t found = {0};
   mousse_status status = MOUSSE_OK;
-  *set = (shard_set){0};
   MO_TRY(find_files(path, split, &found, error));
-  set->shards = mo_allocate(NULL, found.gl_pathc * sizeof *set->shards);
-  if (set->shards == NULL) {
-    globfree(&found);
-    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for %zu shards", found.gl_pathc);
-  }
-  set->count = found.gl_pathc;
-  for (size_t i = 0; i < set->count && status == MOUSSE_OK; i++) {
-    status = shard_open(&set->shards[i], found.gl_pathv[i], vocabulary, error);
-    set->tokens += set->shards[i].count;
+  const size_t first = set->count, count = found.gl_pathc;
+  mo_shard *shards = extend(set, count);
+  if (shards == NULL)
+    status = mo_fail(error, MOUSSE_NO_MEMORY, "no memory for %zu shards", count);
+  for (size_t i = 0; i < count && status == MOUSSE_OK; i++) {
+    status = shard_open(&shards[i], found.gl_pathv[i], vocabulary, error);
+    set->tokens += shards[i].count;
   }
   globfree(&found);
+  set->sources[set->source_count++] = (shard_source){first, count, weight};
+  return status;
+}
+
+static bool is_optional(const mo_mixture *m, size_t index, const char *split)
+{
+  return m->count > 1 && strcmp(split, "val") == 0 &&
+         access(mixture_path(m, index), F_OK) == 0 &&
+         !shard_set_exists(mixture_path(m, index), split);
+}
+
+mousse_status shard_set_open(shard_set *set, const char *path, const char *split,
+                             uint32_t vocabulary, mo_error *error)
+{
+  mo_mixture mixture;
+  mousse_status status = MOUSSE_OK;
+  *set = (shard_set){0};
+  MO_TRY(mixture_parse(&mixture, path, error));
+  for (size_t i = 0; i < mixture.count && status == MOUSSE_OK; i++)
+    if (!is_optional(&mixture, i, split))
+      status = add_source(set, mixture_path(&mixture, i), split, mixture.weights[i], vocabulary,
+                          error);
+  if (status == MOUSSE_OK && set->count == 0)
+    status = mo_fail(error, MOUSSE_IO, "%s: there are no shards of '%s'", path, split);
   if (status != MOUSSE_OK) shard_set_close(set);
   return status;
 }
@@ -83,8 +119,13 @@ void shard_set_close(shard_set *set)
 
 bool shard_set_exists(const char *path, const char *split)
 {
+  mo_mixture mixture;
   glob_t found = {0};
-  if (find_files(path, split, &found, NULL) != MOUSSE_OK) return false;
-  globfree(&found);
-  return true;
+  if (mixture_parse(&mixture, path, NULL) != MOUSSE_OK) return false;
+  for (size_t i = 0; i < mixture.count; i++) {
+    if (find_files(mixture_path(&mixture, i), split, &found, NULL) != MOUSSE_OK) continue;
+    globfree(&found);
+    return true;
+  }
+  return false;
 }

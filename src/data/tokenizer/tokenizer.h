@@ -39,6 +39,8 @@ typedef struct mo_tokenizer {
 /* path: "bytes", a directory with tokenizer.json, or vocab.json + merges.txt, or OpenAI's
  * encoder.json + vocab.bpe; or one of these files. */
 mousse_status tokenizer_open(mo_tokenizer *tokenizer, const char *path, mo_error *error);
+/* Does the directory hold a tokenizer's files, good or bad? */
+bool tokenizer_exists(const char *directory);
 void tokenizer_close(mo_tokenizer *tokenizer); /* accepts a zeroed or closed one */
 
 /* tokenizer_build.c: made from parts, by the readers and the trainer. Call add_token for ids
@@ -73,6 +75,10 @@ void encoder_close(mo_encoder *encoder); /* accepts NULL */
 /* Appends the ids of text. */
 mousse_status encoder_encode(mo_encoder *encoder, const char *text, size_t length,
                              mo_id_list *ids, mo_error *error);
+
+/* Two tokenizers with the same number give the same ids to any text, and the same text to any
+ * ids; it does not depend on the files that they were read from. */
+uint64_t tokenizer_checksum(const mo_tokenizer *tokenizer);
 
 /* The bytes of one id; NULL when there is no such id. */
 const char *tokenizer_bytes(const mo_tokenizer *tokenizer, uint32_t id, size_t *length);

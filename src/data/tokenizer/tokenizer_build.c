@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 static mousse_status no_memory(mo_error *error)
 {
   return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a tokenizer");
@@ -158,6 +161,27 @@ const char *tokenizer_bytes(const mo_tokenizer *tokenizer, uint32_t id, size_t *
 {
   if (id >= tokenizer->tokens.count) return NULL;
   return mo_text_table_get(&tokenizer->tokens, id, length);
+}
+
+static uint64_t add_to_checksum(uint64_t checksum, const void *data, size_t bytes)
+{
+  return XXH3_64bits_withSeed(data, bytes, checksum);
+}
+
+uint64_t tokenizer_checksum(const mo_tokenizer *t)
+{
+  const char *pattern = t->pattern != NULL ? t->pattern : "";
+  const uint32_t facts[] = {t->tokens.count, t->specials.count, t->end_of_text, t->whole_words,
+                            t->rule != NULL};
+  uint64_t checksum = add_to_checksum(0, facts, sizeof facts);
+  for (uint32_t id = 0; id < t->tokens.count; id++) {
+    size_t length = 0;
+    const char *bytes = tokenizer_bytes(t, id, &length);
+    checksum = add_to_checksum(checksum, bytes, length);
+  }
+  for (size_t i = 0; i < t->merge_count; i++)
+    checksum = add_to_checksum(checksum, &t->merges[i], sizeof t->merges[i]);
+  return add_to_checksum(checksum, pattern, strlen(pattern));
 }
 
 size_t tokenizer_cut(const mo_tokenizer *tokenizer, split_scratch *scratch, const char *text,

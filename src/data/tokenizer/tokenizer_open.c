@@ -56,6 +56,14 @@ static bool holds(const char *directory, const char *name)
          access(path, F_OK) == 0;
 }
 
+bool tokenizer_exists(const char *directory)
+{
+  bool found = holds(directory, "tokenizer.json");
+  for (size_t i = 0; i < sizeof file_pairs / sizeof *file_pairs; i++)
+    found = found || holds(directory, file_pairs[i].vocabulary);
+  return found;
+}
+
 static mousse_status open_directory(mo_tokenizer *tokenizer, const char *path, mo_error *error)
 {
   char file[PATH_BYTES];
