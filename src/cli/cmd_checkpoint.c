@@ -2,6 +2,8 @@
 #include "base/file.h"
 #include "base/staging.h"
 #include "cli/run_options.h"
+#include "formats/gguf.h"
+#include "formats/llmc.h"
 #include "train/checkpoint.h"
 #include "train/model_files.h"
 
@@ -10,10 +12,19 @@
 
 typedef struct values {
   char out[MO_SETTING_PATH];
+  int format, type;
 } values;
 
+typedef enum export_format { EXPORT_MOUSSE, EXPORT_HF, EXPORT_GGUF, EXPORT_LLMC } export_format;
+static const char *const format_names[] = {"mousse", "hf", "gguf", "llmc", NULL};
+
 static const mo_setting rows[] = {
-    MO_SETTING_TEXT(values, out, "", "export: directory to write (required)"),
+    MO_SETTING_TEXT(values, out, "",
+                    "export: directory to write, or file for gguf and llmc (required)"),
+    MO_SETTING_CHOICE(values, format, "mousse", format_names,
+                      "export: for mousse, Hugging Face's libraries, llama.cpp or llm.c"),
+    MO_SETTING_CHOICE(values, type, "f32", number_type_names,
+                      "export: numbers of the file; q8_0 for gguf only, f32 for mousse"),
 };
 
 static mousse_status open_list(const char *run, char *root, size_t capacity,
@@ -59,49 +70,72 @@ static mousse_status verify(const char *run, mo_error *error)
   return result;
 }
 
-static mousse_status write_model(const gpt_params *params, const model_files *files,
-                                 const char *out, mo_error *error)
+static mousse_status write_own(const model_export *model, const char *folder, mo_error *error)
 {
   char path[4096];
-  mo_tokenizer tokenizer = {0};
-  MO_TRY(mo_path_join(path, sizeof path, out, "model.safetensors", error));
-  MO_TRY(gpt_save_weights(params, path, error));
-  MO_TRY(mo_path_join(path, sizeof path, out, "config.json", error));
-  MO_TRY(gpt_save_config(&params->config, path, error));
-  if (tokenizer_open(&tokenizer, files->folder, NULL) != MOUSSE_OK) return MOUSSE_OK;
-  mousse_status status = mo_path_join(path, sizeof path, out, "tokenizer.json", error);
-  if (status == MOUSSE_OK) status = tokenizer_save(&tokenizer, path, error);
-  tokenizer_close(&tokenizer);
-  return status;
+  if (model->type != NUMBER_F32)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "--type %s needs another --format; mousse's own weights are f32",
+                   number_type_names[model->type]);
+  MO_TRY(mo_path_join(path, sizeof path, folder, "model.safetensors", error));
+  MO_TRY(gpt_save_weights(model->params, path, error));
+  MO_TRY(mo_path_join(path, sizeof path, folder, "config.json", error));
+  MO_TRY(gpt_save_config(&model->params->config, path, error));
+  if (model->tokenizer == NULL) return MOUSSE_OK;
+  MO_TRY(mo_path_join(path, sizeof path, folder, "tokenizer.json", error));
+  return tokenizer_save(model->tokenizer, path, error);
 }
 
 static bool is_model_file(const char *name)
 {
   return mo_is_file_of(name, "model.safetensors") || mo_is_file_of(name, "config.json") ||
-         mo_is_file_of(name, "tokenizer.json");
+         mo_is_file_of(name, "tokenizer.json") || hf_is_file(name);
 }
 
 /* The directory appears when all of it is written. */
-static mousse_status export_model(const char *init, const char *out, const run_notices *notices,
+static mousse_status write_folder(const model_export *model, export_format format,
+                                  const char *out, mo_error *error)
+{
+  mo_staging place;
+  MO_TRY(mo_staging_open(&place, out, is_model_file, error));
+  const mousse_status status = format == EXPORT_HF ? hf_write(model, place.partial, error)
+                                                   : write_own(model, place.partial, error);
+  if (status == MOUSSE_OK) return mo_staging_commit(&place, error);
+  mo_staging_abandon(&place);
+  return status;
+}
+
+static mousse_status write_model(const model_export *model, export_format format,
+                                 const char *out, mo_error *error)
+{
+  if (format == EXPORT_GGUF) return gguf_write(model, out, error);
+  if (format == EXPORT_LLMC) return llmc_write(model, out, error);
+  return write_folder(model, format, out, error);
+}
+
+static const char *last_part(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+static mousse_status export_model(const char *init, const values *v, const run_notices *notices,
                                   mo_error *error)
 {
   model_files files;
-  mo_staging place;
   gpt_params *params = NULL;
-  if (out[0] == '\0')
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "checkpoint export needs --out DIRECTORY");
+  mo_tokenizer tokenizer = {0};
+  if (v->out[0] == '\0')
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "checkpoint export needs --out");
   MO_TRY(model_files_find(&files, init, notices, error));
   MO_TRY(model_files_load(&files, &params, error));
-  mousse_status status = mo_staging_open(&place, out, is_model_file, error);
-  if (status == MOUSSE_OK) {
-    status = write_model(params, &files, place.partial, error);
-    if (status == MOUSSE_OK)
-      status = mo_staging_commit(&place, error);
-    else
-      mo_staging_abandon(&place);
-  }
+  const bool found = tokenizer_open(&tokenizer, files.folder, NULL) == MOUSSE_OK;
+  const model_export model = {params, found ? &tokenizer : NULL, (number_type)v->type,
+                              last_part(v->out)};
+  const mousse_status status = write_model(&model, (export_format)v->format, v->out, error);
+  if (found) tokenizer_close(&tokenizer);
   gpt_params_destroy(params);
-  if (status == MOUSSE_OK) printf("%s: weights of %s\n", out, files.weights);
+  if (status == MOUSSE_OK) printf("%s: weights of %s\n", v->out, files.weights);
   return status;
 }
 
@@ -112,7 +146,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
   if (strcmp(action, "list") == 0) return print_list(path, error);
   if (strcmp(action, "verify") == 0) return verify(path, error);
-  if (strcmp(action, "export") == 0) return export_model(path, v->out, notices, error);
+  if (strcmp(action, "export") == 0) return export_model(path, v, notices, error);
   return mo_fail(error, MOUSSE_UNKNOWN_NAME,
                  "checkpoint cannot '%s'; it can list, verify and export", action);
 }
@@ -121,11 +155,15 @@ const cli_command command_checkpoint = {
     .name = "checkpoint",
     .summary = "List, verify or export the checkpoints of a run",
     .arguments = "list|verify|export RUN",
-    .details = "list prints their paths, oldest first; verify reads every byte of every one;\n"
-               "export writes model, configuration and tokenizer of the newest, without the\n"
-               "optimizer's state.\n\n"
-               "  mousse checkpoint verify runs/book\n"
-               "  mousse checkpoint export runs/book --out book-model\n",
+    .details =
+        "list prints their paths, oldest first; verify reads every byte of every one;\n"
+        "export writes model, configuration and tokenizer of the newest, without the\n"
+        "optimizer's state. In place of a run, export also takes a model folder, of\n"
+        "mousse or of Hugging Face, or a checkpoint of llm.c.\n\n"
+        "  mousse checkpoint verify runs/book\n"
+        "  mousse checkpoint export runs/book --out book-model\n"
+        "  mousse checkpoint export runs/book --format hf --out book-hf\n"
+        "  mousse checkpoint export runs/book --format gguf --type q8_0 --out book.gguf\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),
     .least_arguments = 2,

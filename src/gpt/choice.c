@@ -63,7 +63,7 @@ void gpt_mlp_backward(const gpt_config *c, float *d_hidden, const float *d_activ
   }
 }
 
-void gpt_position_tables(const gpt_config *c, float *cosines, float *sines, size_t positions)
+rope_angles gpt_rope_angles(const gpt_config *c)
 {
   rope_angles angles = {.theta = c->rope_theta};
   if (c->position != GPT_LEARNED) angles.direction = c->position == GPT_ROPE ? -1 : 1;
@@ -73,6 +73,12 @@ void gpt_position_tables(const gpt_config *c, float *cosines, float *sines, size
     angles.high = c->rope_high;
     angles.context = c->rope_context;
   }
+  return angles;
+}
+
+void gpt_position_tables(const gpt_config *c, float *cosines, float *sines, size_t positions)
+{
+  const rope_angles angles = gpt_rope_angles(c);
   rope_tables(cosines, sines, positions, c->head_size, &angles);
 }
 

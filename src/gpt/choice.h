@@ -66,6 +66,7 @@ static inline size_t gpt_angles(const gpt_config *c, size_t positions)
 {
   return positions * (c->head_size / 2);
 }
+rope_angles gpt_rope_angles(const gpt_config *c);
 void gpt_position_tables(const gpt_config *c, float *cosines, float *sines, size_t positions);
 /* What happens to q and k between projection and attention; normal only with GPT_QK_GAIN. */
 void gpt_heads_forward(const gpt_config *c, const gpt_layer *w, float *qkv, float *normal,

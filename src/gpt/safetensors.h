@@ -56,4 +56,17 @@ typedef struct safetensors_matrix {
 mousse_status safetensors_write(const char *path, const safetensors_matrix *matrices,
                                 size_t count, mo_error *error);
 
+/* The same with numbers of another type: `value` is not looked at, but get called for each
+ * matrix in turn, whose bytes it returns until the next call; NULL: no memory. note is the text
+ * of "format" in the metadata; NULL: none. */
+typedef struct safetensors_numbers {
+  const char *dtype, *note;
+  size_t bytes; /* of a number */
+  const void *(*get)(void *user, size_t matrix);
+  void *user;
+} safetensors_numbers;
+mousse_status safetensors_write_as(const char *path, const safetensors_matrix *matrices,
+                                   size_t count, const safetensors_numbers *numbers,
+                                   mo_error *error);
+
 #endif

@@ -2,6 +2,7 @@
 #include "train/model_files.h"
 
 #include "base/file.h"
+#include "formats/formats.h"
 #include "train/checkpoint.h"
 
 #include <stdio.h>
@@ -31,6 +32,19 @@ static mousse_status find_in_run(model_files *files, const char *path, const cha
                          error);
 }
 
+/* One file, or the index of several. */
+static mousse_status find_in_folder(model_files *files, const char *path, bool *found,
+                                    mo_error *error)
+{
+  static const char *const names[] = {"model.safetensors", "model.safetensors.index.json"};
+  for (size_t i = 0; i < 2 && !*found; i++) {
+    MO_TRY(mo_path_join(files->weights, sizeof files->weights, path, names[i], error));
+    *found = access(files->weights, F_OK) == 0;
+  }
+  if (*found) snprintf(files->folder, sizeof files->folder, "%s", path);
+  return MOUSSE_OK;
+}
+
 mousse_status model_files_find(model_files *files, const char *path, const run_notices *notices,
                                mo_error *error)
 {
@@ -43,21 +57,30 @@ mousse_status model_files_find(model_files *files, const char *path, const run_n
     snprintf(files->weights, sizeof files->weights, "%s", path);
     return mo_path_parent(files->folder, sizeof files->folder, path, error);
   }
-  MO_TRY(mo_path_join(files->weights, sizeof files->weights, path, "model.safetensors", error));
   MO_TRY(mo_path_join(root, sizeof root, path, CHECKPOINT_FOLDER, error));
-  if (access(files->weights, F_OK) == 0)
-    snprintf(files->folder, sizeof files->folder, "%s", path);
-  else
-    MO_TRY(find_in_run(files, path, root, notices, error));
+  bool found = false;
+  MO_TRY(find_in_folder(files, path, &found, error));
+  if (found) return MOUSSE_OK;
+  MO_TRY(find_in_run(files, path, root, notices, error));
   return mo_path_join(files->weights, sizeof files->weights, files->folder, "model.safetensors",
                       error);
 }
 
+static model_place place_of(const model_files *files)
+{
+  return (model_place){files->folder, files->weights};
+}
+
 mousse_status model_files_config(const model_files *files, gpt_config *config, mo_error *error)
 {
-  char path[4096];
-  MO_TRY(mo_path_join(path, sizeof path, files->folder, "config.json", error));
-  return gpt_load_config(config, path, error);
+  const model_place place = place_of(files);
+  return format_read_config(&place, config, error);
+}
+
+mousse_status model_files_weights(const model_files *files, gpt_params *params, mo_error *error)
+{
+  const model_place place = place_of(files);
+  return format_read_weights(&place, params, error);
 }
 
 mousse_status model_files_load(const model_files *files, gpt_params **params, mo_error *error)
@@ -65,7 +88,7 @@ mousse_status model_files_load(const model_files *files, gpt_params **params, mo
   gpt_config config = {0};
   MO_TRY(model_files_config(files, &config, error));
   MO_TRY(gpt_params_create(params, &config, false, NULL, error));
-  const mousse_status status = gpt_load_weights(*params, files->weights, error);
+  const mousse_status status = model_files_weights(files, *params, error);
   if (status == MOUSSE_OK) return MOUSSE_OK;
   gpt_params_destroy(*params);
   *params = NULL;

@@ -27,7 +27,7 @@ static mousse_status initialise(train_session *s, const run_notices *notices, mo
     return MOUSSE_OK;
   }
   MO_TRY(model_files_find(&files, s->run->init, notices, error));
-  MO_TRY(gpt_load_weights(s->params, files.weights, error));
+  MO_TRY(model_files_weights(&files, s->params, error));
   run_notify(notices, "weights from %s", files.weights);
   return MOUSSE_OK;
 }

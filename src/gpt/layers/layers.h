@@ -69,6 +69,7 @@ typedef struct rope_angles {
   double factor; /* > 1: angles are divided by it, all ... */
   double low, high, context; /* ... or, with context > 0, slow ones only */
 } rope_angles;
+double rope_frequency(const rope_angles *angles, size_t pair, size_t head_size);
 void rope_tables(float *cosines, float *sines, size_t positions, size_t head_size,
                  const rope_angles *angles);
 

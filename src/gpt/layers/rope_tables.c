@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-static double frequency(const rope_angles *a, size_t j, size_t head_size)
+double rope_frequency(const rope_angles *a, size_t j, size_t head_size)
 {
   const double plain = pow(a->theta, -2.0 * (double)j / (double)head_size);
   if (!(a->factor > 1)) return plain;
@@ -29,7 +29,7 @@ void rope_tables(float *cosines, float *sines, size_t positions, size_t head_siz
 {
   const size_t half = head_size / 2;
   for (size_t j = 0; j < half; j++) {
-    const double step = frequency(angles, j, head_size);
+    const double step = rope_frequency(angles, j, head_size);
     for (size_t t = 0; t < positions; t++) {
       const double angle = angles->direction == 0 ? 0 : (double)t * step;
       cosines[t * half + j] = (float)cos(angle);

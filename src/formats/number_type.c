@@ -1,0 +1,51 @@
+/* number_type.c - floats as files hold them. */
+#include "formats/number_type.h"
+
+#include "base/half.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const number_type_names[] = {"f32", "f16", "bf16", "q8_0", NULL};
+
+size_t number_bytes(number_type type, size_t count)
+{
+  switch (type) {
+  case NUMBER_F32:
+    return 4 * count;
+  case NUMBER_F16:
+  case NUMBER_BF16:
+    return 2 * count;
+  case NUMBER_Q8_0:
+    return count / Q8_BLOCK * Q8_BYTES;
+  }
+  return 0;
+}
+
+static void put_half(unsigned char *bytes, uint16_t half)
+{
+  bytes[0] = (unsigned char)half;
+  bytes[1] = (unsigned char)(half >> 8);
+}
+
+static void encode_block(const float *x, unsigned char *bytes)
+{
+  float largest = 0.0f;
+  for (size_t i = 0; i < Q8_BLOCK; i++) largest = fmaxf(largest, fabsf(x[i]));
+  const float step = largest / 127.0f, inverse = step > 0 ? 1.0f / step : 0.0f;
+  put_half(bytes, mo_to_float16(step));
+  for (size_t i = 0; i < Q8_BLOCK; i++)
+    bytes[2 + i] = (unsigned char)(signed char)roundf(x[i] * inverse);
+}
+
+void number_encode(number_type type, const float *values, size_t count, unsigned char *bytes)
+{
+  if (type == NUMBER_F32) memcpy(bytes, values, 4 * count);
+  if (type == NUMBER_F16)
+    for (size_t i = 0; i < count; i++) put_half(bytes + 2 * i, mo_to_float16(values[i]));
+  if (type == NUMBER_BF16)
+    for (size_t i = 0; i < count; i++) put_half(bytes + 2 * i, mo_to_bfloat16(values[i]));
+  if (type == NUMBER_Q8_0)
+    for (size_t i = 0; i < count / Q8_BLOCK; i++)
+      encode_block(values + i * Q8_BLOCK, bytes + i * Q8_BYTES);
+}
