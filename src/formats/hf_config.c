@@ -146,6 +146,7 @@ static mousse_status read_rope(const source *s, gpt_config *c)
   const char *key = present(s, "rope_parameters") ? "rope_parameters" : "rope_scaling";
   const source inner = {json_object_get(s->object, key), s->path, s->error};
   if (!present(s, key)) return MOUSSE_OK;
+  if (!json_is_object(inner.object)) return REFUSE(s, "%s: %s is not an object", s->path, key);
   const json_t *kind = json_object_get(inner.object, "rope_type");
   if (kind == NULL) kind = json_object_get(inner.object, "type");
   const char *name = kind != NULL ? json_string_value(kind) : "default";

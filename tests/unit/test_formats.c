@@ -1,0 +1,218 @@
+/* test_formats.c - files of other programs: what is refused, by name, and how numbers are
+ * rounded. That what is read is right is the business of tests/parity. */
+#include "base/half.h"
+#include "check.h"
+#include "formats/hf_config.h"
+#include "formats/hf_weights.h"
+#include "formats/llmc.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LLAMA                                                                                  \
+  "\"architectures\":[\"LlamaForCausalLM\"],\"vocab_size\":5,\"hidden_size\":8,"               \
+  "\"num_hidden_layers\":1,\"num_attention_heads\":2,\"intermediate_size\":6"
+#define GPT2 "\"model_type\":\"gpt2\",\"vocab_size\":5,\"n_embd\":8,\"n_layer\":1,\"n_head\":2"
+
+static mousse_status parse(const char *text, gpt_config *config, mo_error *error)
+{
+  bool foreign = false;
+  model_family family = FAMILY_NONE;
+  return hf_parse_config(config, &foreign, &family, "config.json", text, strlen(text), error);
+}
+
+static void test_configurations_that_are_refused(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *text, *expected;
+  } cases[] = {
+      {"{\"architectures\":[\"GemmaForCausalLM\"]}", "'GemmaForCausalLM' is not supported"},
+      {"{\"model_type\":\"mamba\"}", "'mamba' is not supported"},
+      {"{\"architectures\":[3]}", "(not text)"},
+      {"{\"architectures\":\"LlamaForCausalLM\"}", "is not supported"},
+      {"{" LLAMA ",\"quantization_config\":{\"bits\":4}}", "has quantization_config"},
+      {"{" LLAMA ",\"hidden_act\":\"gelu\"}", "hidden_act 'gelu' is not supported"},
+      {"{" LLAMA ",\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4}}", "'yarn'"},
+      {"{" LLAMA ",\"rope_scaling\":{\"rope_type\":7}}", "(not text)"},
+      {"{" LLAMA ",\"rope_scaling\":{\"type\":\"linear\"}}", "rope_factor is 0"},
+      {"{" LLAMA ",\"rope_scaling\":4}", "rope_scaling"},
+      {"{" LLAMA ",\"num_key_value_heads\":3}", "n_kv_head is 3"},
+      {"{" LLAMA ",\"num_key_value_heads\":-1}", "num_key_value_heads is not a whole number"},
+      {"{" LLAMA ",\"head_dim\":3}", "heads of 3 numbers"},
+      {"{" LLAMA ",\"rms_norm_eps\":\"small\"}", "rms_norm_eps is not a number"},
+      {"{" LLAMA ",\"tie_word_embeddings\":1}", "tie_word_embeddings is not true or false"},
+      {"{" LLAMA ",\"max_position_embeddings\":100000000000}", "sequence_len"},
+      {"{" GPT2 ",\"activation_function\":\"relu\"}", "activation_function 'relu'"},
+      {"{" GPT2 ",\"scale_attn_by_inverse_layer_idx\":true}",
+       "scale_attn_by_inverse_layer_idx"},
+      {"{" GPT2 ",\"scale_attn_weights\":false}", "scale_attn_weights is false"},
+      {"{" GPT2 ",\"add_cross_attention\":true}", "add_cross_attention is true"},
+      {"{\"model_type\":\"gpt2\",\"vocab_size\":5}", "n_embd is missing"},
+      {"{\"model_type\":\"qwen3\",\"use_sliding_window\":true,\"vocab_size\":5,"
+       "\"hidden_size\":8,\"num_hidden_layers\":1,\"num_attention_heads\":2,"
+       "\"intermediate_size\":6}",
+       "use_sliding_window is true"},
+      {"{\"model_type\":\"mousse\"}", "vocab_size is missing"},
+      {"[]", "expected an object"},
+      {"{", "line 1"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mo_error error = {{0}};
+    gpt_config config = {0};
+    assert_int_equal(parse(cases[i].text, &config, &error), MOUSSE_BAD_FORMAT);
+    if (strstr(error.text, cases[i].expected) == NULL || config.vocab_size != 0)
+      fail_msg("%s: '%s', expected '%s'", cases[i].text, error.text, cases[i].expected);
+  }
+}
+
+static void test_configurations_that_are_read(void **state)
+{
+  (void)state;
+  mo_error error = {{0}};
+  gpt_config c = {0};
+  assert_int_equal(parse("{" GPT2 "}", &c, &error), MOUSSE_OK);
+  assert_int_equal(family_of(&c), FAMILY_GPT2);
+  assert_true(c.tied && c.sequence_len == 1024 && c.mlp_width == 32);
+  assert_int_equal(parse("{" LLAMA ",\"rope_parameters\":{\"rope_theta\":500.0,"
+                         "\"rope_type\":\"default\"}}",
+                         &c, &error),
+                   MOUSSE_OK);
+  assert_int_equal(family_of(&c), FAMILY_LLAMA);
+  assert_true(c.rope_theta == 500.0 && c.rope_scaling == GPT_SCALING_NONE && !c.tied);
+  /* within its window a Mistral attends to everything */
+  assert_int_equal(parse("{\"model_type\":\"mistral\",\"vocab_size\":5,\"hidden_size\":8,"
+                         "\"num_hidden_layers\":1,\"num_attention_heads\":2,"
+                         "\"intermediate_size\":6,\"max_position_embeddings\":64,"
+                         "\"sliding_window\":16}",
+                         &c, &error),
+                   MOUSSE_OK);
+  assert_int_equal(c.sequence_len, 16);
+}
+
+static void test_index(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *text, *expected;
+  } cases[] = {
+      {"{\"weight_map\":{\"a\":\"../other.safetensors\"}}", "in the same folder"},
+      {"{\"weight_map\":{\"a\":\"/etc/passwd\"}}", "in the same folder"},
+      {"{\"weight_map\":{\"a\":\"\"}}", "in the same folder"},
+      {"{\"weight_map\":{\"a\":1}}", "(not text)"},
+      {"{\"weight_map\":[]}", "weight_map is not an object"},
+      {"{\"weight_map\":{}}", "weight_map is not an object"},
+      {"{}", "weight_map"},
+      {"", "line"},
+  };
+  hf_index index;
+  mo_error error = {{0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(
+        hf_index_parse(&index, "index", cases[i].text, strlen(cases[i].text), &error),
+        MOUSSE_BAD_FORMAT);
+    if (strstr(error.text, cases[i].expected) == NULL) fail_msg("'%s'", error.text);
+  }
+  const char *good = "{\"weight_map\":{\"a\":\"x.st\",\"b\":\"y.st\",\"c\":\"x.st\"}}";
+  assert_int_equal(hf_index_parse(&index, "index", good, strlen(good), &error), MOUSSE_OK);
+  assert_int_equal(index.count, 2);
+  hf_index_close(&index);
+}
+
+/* A tiny GPT-2, its checkpoint of llm.c, and what damage to that says. */
+static void test_llmc(void **state)
+{
+  (void)state;
+  char path[] = "/tmp/mousse_llmcXXXXXX";
+  mo_error error = {{0}};
+  gpt_config c = {0}, read;
+  gpt_params *params = NULL, *again = NULL;
+  char *data = NULL;
+  size_t size = 0;
+  assert_int_equal(parse("{" GPT2 ",\"n_positions\":6}", &c, &error), MOUSSE_OK);
+  assert_int_equal(gpt_params_create(&params, &c, false, NULL, &error), MOUSSE_OK);
+  gpt_params_initialise(params, 3, 1);
+  const int descriptor = mkstemp(path);
+  assert_true(descriptor >= 0);
+  close(descriptor);
+  const model_export model = {params, NULL, NUMBER_F32, "tiny"};
+  assert_int_equal(llmc_write(&model, path, &error), MOUSSE_OK);
+  assert_true(llmc_is_checkpoint(path));
+  assert_int_equal(llmc_read_config(path, &read, &error), MOUSSE_OK);
+  assert_true(gpt_config_equal(&read, &c));
+  read.sequence_len = 4; /* the first positions of a longer table */
+  assert_int_equal(gpt_params_create(&again, &read, false, NULL, &error), MOUSSE_OK);
+  assert_int_equal(llmc_read_weights(path, again, &error), MOUSSE_OK);
+  assert_memory_equal(again->values, params->values, (5 + 4) * 8 * sizeof(float));
+  assert_memory_equal(again->values + 9 * 8, params->values + 11 * 8,
+                      (params->value_count - 88) * sizeof(float));
+  assert_int_equal(mo_file_read(NULL, path, 1 << 20, &data, &size, &error), MOUSSE_OK);
+  unsigned char *bytes = (unsigned char *)data;
+  assert_int_equal(llmc_parse_header("f", bytes, size - 4, &read, &error), MOUSSE_BAD_FORMAT);
+  assert_non_null(strstr(error.text, "cut off"));
+  assert_int_equal(llmc_parse_header("f", bytes, 100, &read, &error), MOUSSE_BAD_FORMAT);
+  bytes[4] = 1; /* version */
+  assert_int_equal(llmc_parse_header("f", bytes, size, &read, &error), MOUSSE_BAD_FORMAT);
+  assert_non_null(strstr(error.text, "version 1"));
+  mo_release(NULL, data, size + 1);
+  gpt_params_destroy(params);
+  gpt_params_destroy(again);
+  unlink(path);
+}
+
+/* Every half comes back as it was; what lies between two goes to the nearer, ties to even. */
+static void test_half_precision(void **state)
+{
+  (void)state;
+  for (uint32_t bits = 0; bits < 0x10000; bits++) {
+    const uint16_t half = (uint16_t)bits;
+    const float value = mo_from_float16(half), brain = mo_from_bfloat16(half);
+    if (!isnan(value)) assert_int_equal(mo_to_float16(value), half);
+    if (!isnan(brain)) assert_int_equal(mo_to_bfloat16(brain), half);
+    if (isnan(value)) assert_true(isnan(mo_from_float16(mo_to_float16(value))));
+    if (isnan(brain)) assert_true(isnan(mo_from_bfloat16(mo_to_bfloat16(brain))));
+  }
+  for (uint16_t half = 0; half < 0x7bff; half++) {
+    const float low = mo_from_float16(half), high = mo_from_float16((uint16_t)(half + 1));
+    const float middle = low + (high - low) / 2;
+    assert_int_equal(mo_to_float16(middle), half + (half & 1));
+    assert_int_equal(mo_to_float16(nextafterf(middle, high)), half + 1);
+    assert_int_equal(mo_to_float16(nextafterf(-middle, 0)), half | 0x8000);
+  }
+  assert_int_equal(mo_to_float16(65520.0f), 0x7c00);
+  assert_int_equal(mo_to_float16(65519.996f), 0x7bff);
+  assert_int_equal(mo_to_bfloat16(1.0f + 0x1p-8f), 0x3f80);
+  assert_int_equal(mo_to_bfloat16(1.0f + 0x1.8p-7f), 0x3f82);
+}
+
+static void test_blocks_of_eight_bits(void **state)
+{
+  (void)state;
+  float x[Q8_BLOCK] = {0};
+  unsigned char bytes[Q8_BYTES];
+  number_encode(NUMBER_Q8_0, x, Q8_BLOCK, bytes);
+  for (size_t i = 0; i < Q8_BYTES; i++) assert_int_equal(bytes[i], 0);
+  for (int i = 0; i < Q8_BLOCK; i++) x[i] = (float)(i - 16) / 16;
+  number_encode(NUMBER_Q8_0, x, Q8_BLOCK, bytes);
+  const float step = mo_from_float16((uint16_t)(bytes[0] | bytes[1] << 8));
+  for (int i = 0; i < Q8_BLOCK; i++)
+    assert_true(fabsf(step * (float)(signed char)bytes[2 + i] - x[i]) < 0.005f);
+  assert_int_equal((signed char)bytes[2], -127);
+  assert_int_equal(number_bytes(NUMBER_Q8_0, 64), 68);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_configurations_that_are_refused),
+      cmocka_unit_test(test_configurations_that_are_read),
+      cmocka_unit_test(test_index),
+      cmocka_unit_test(test_llmc),
+      cmocka_unit_test(test_half_precision),
+      cmocka_unit_test(test_blocks_of_eight_bits),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
