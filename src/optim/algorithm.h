@@ -68,7 +68,7 @@ typedef struct mo_state_array {
   mo_side side; /* size > 0: a pair, whose degree is that of its statistics */
 } mo_state_array;
 
-enum { MO_MAX_STATE_ARRAYS = 8 };
+enum { MO_MAX_STATE_ARRAYS = 16 };
 
 /* Most arrays that an algorithm may ask of the caller beside the gradient (mousse_input). */
 enum { MO_MAX_INPUTS = 4 };

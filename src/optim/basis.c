@@ -81,16 +81,37 @@ static void sort_falling(size_t n, const float *estimate, size_t *order)
   }
 }
 
-bool mo_basis_move(size_t n, const float *pair, float *basis, size_t *order, float *work)
+/* ||A||_F^2 of the symmetric matrix whose lower triangle is stored. */
+static double squared_norm(size_t n, const float *pair)
+{
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    const float *row = pair + i * (n + 1);
+    sum += 2.0 * mo_sum_squares(row, i) + (double)row[i] * (double)row[i];
+  }
+  return sum;
+}
+
+/* B A B^T has the norm of A, so that what is off its diagonal needs no second product. */
+static bool near_enough(size_t n, const float *pair, const float *estimate, double tolerance)
+{
+  if (tolerance <= 0.0) return false;
+  const double all = squared_norm(n, pair), off = all - mo_sum_squares(estimate, n);
+  return off <= tolerance * tolerance * all;
+}
+
+mo_basis_result mo_basis_move(size_t n, const float *pair, double tolerance, float *basis,
+                              size_t *order, float *work)
 {
   float *product = mo_scratch_take(&work, n * n), *sorted = mo_scratch_take(&work, n * n);
   float *estimate = mo_scratch_take(&work, n);
   mo_symm_right(MO_LOWER, n, n, pair, n + 1, basis, n, product, n);
   for (size_t i = 0; i < n; i++) estimate[i] = (float)mo_dot(basis + i * n, product + i * n, n);
+  if (near_enough(n, pair, estimate, tolerance)) return MO_BASIS_KEPT;
   sort_falling(n, estimate, order);
   for (size_t i = 0; i < n; i++)
     memcpy(sorted + i * n, product + order[i] * n, n * sizeof *sorted);
-  if (!mo_orthonormal_rows(n, sorted, work)) return false;
+  if (!mo_orthonormal_rows(n, sorted, work)) return MO_BASIS_FAILED;
   memcpy(basis, sorted, n * n * sizeof *basis);
-  return true;
+  return MO_BASIS_MOVED;
 }

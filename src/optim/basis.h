@@ -20,11 +20,18 @@ bool mo_decompose(size_t n, const float *pair, double factor, double shift,
 /* The first basis: by falling eigenvalue; the identity when every solver failed. */
 void mo_basis_first(size_t n, const float *pair, float *basis, float *work, mo_counts *counts);
 
-/* Moves a basis by one power iteration with the statistics and QR, sorted by falling estimates
- * of the eigenvalues: order[i] is the old place of row i. False, with the basis unchanged, when
- * the factorization fails. */
-size_t mo_basis_work_floats(size_t n); /* enough for mo_basis_move; without order */
-bool mo_basis_move(size_t n, const float *pair, float *basis, size_t *order, float *work);
+/* Moves a basis by one power iteration with the statistics A and QR, sorted by falling estimates
+ * of the eigenvalues: order[i] is the old place of row i. It stays where it is when it is near
+ * enough, for D = diag(B A B^T):
+ *
+ *     ||A - B^T D B|| <= tolerance ||A||       (the norm of what is off the diagonal of B A B^T)
+ *
+ * which costs one product of the two and the QR that a move needs besides. Tolerance 0: always
+ * moved. A failed factorization leaves it, too. */
+typedef enum mo_basis_result { MO_BASIS_MOVED, MO_BASIS_KEPT, MO_BASIS_FAILED } mo_basis_result;
+size_t mo_basis_work_floats(size_t n); /* for mo_basis_move, without order */
+mo_basis_result mo_basis_move(size_t n, const float *pair, double tolerance, float *basis,
+                              size_t *order, float *work);
 
 size_t mo_order_floats(size_t n); /* floats that hold n places */
 

@@ -44,6 +44,7 @@ typedef struct mo_root_rule {
   mo_damping damping;
   double eps;
   mo_refresh method;
+  double tolerance;             /* qr: a basis this near stays where it is (basis.h) */
   int terms;                    /* of cholesky's sum; 0: as many as it takes */
   const mo_eigh_solver *ladder; /* to try in turn, ending in NULL; NULL: the usual ones */
 } mo_root_rule;

@@ -20,7 +20,9 @@ static bool renew_basis(mo_root_pass *pass, mo_root_block block, float *basis, f
   const bool first = mo_sum_squares(basis, n * n) == 0.0;
   float *rest = work;
   size_t *order = (size_t *)(void *)mo_scratch_take(&rest, mo_order_floats(n));
-  if (!first && mo_basis_move(n, block.pair, basis, order, rest)) return true;
+  if (!first && mo_basis_move(n, block.pair, pass->rule->tolerance, basis, order, rest) !=
+                    MO_BASIS_FAILED)
+    return true;
   if (!first) pass->counts->retries++;
   double *matrix = (double *)(void *)work, *values = matrix + n * n;
   if (!mo_decompose(n, block.pair, block.factor, 0.0, pass->rule->ladder, matrix, values,

@@ -4,17 +4,16 @@
 #include <math.h>
 
 const char *const mo_shape_rule_names[5] = {"spectral", "rms", "jordan", "none", NULL};
-enum { SPECTRAL, RMS, JORDAN };
 
 double mo_shape_scale(double rule, mo_shape shape)
 {
   const double rows = (double)shape.rows, cols = (double)shape.cols;
   switch ((int)rule) {
-  case SPECTRAL:
+  case MO_SHAPE_SPECTRAL:
     return sqrt(rows / cols);
-  case RMS:
+  case MO_SHAPE_RMS:
     return 0.2 * sqrt(fmax(rows, cols));
-  case JORDAN:
+  case MO_SHAPE_JORDAN:
     return sqrt(fmax(1.0, rows / cols));
   default:
     return 1.0;

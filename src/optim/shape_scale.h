@@ -11,6 +11,7 @@
 #include "optim/algorithm.h"
 
 extern const char *const mo_shape_rule_names[5];
+enum { MO_SHAPE_SPECTRAL, MO_SHAPE_RMS, MO_SHAPE_JORDAN, MO_SHAPE_NONE };
 
 double mo_shape_scale(double rule, mo_shape shape);
 

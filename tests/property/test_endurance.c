@@ -163,7 +163,8 @@ static double limit(const char *name, const schedule *s)
    * element, where ordinary gradients are 1e-3; and with one row, most of the basis is free. */
   if (strcmp(name, "soap") == 0 && s->pattern == ONE_OUTLIER) return 3;
   if (strcmp(name, "soap") == 0 && s->pattern == ONE_ROW) return 0.1;
-  return 2e-2;
+  /* From 1e30 on, the momentum reaches the end of float before an epsilon of 1e-7 ends it. */
+  return s->size == pauses ? 5e-2 : 2e-2;
 }
 
 static void test_every_algorithm_through_every_schedule(void **state)

@@ -185,6 +185,26 @@ static void test_mousse_with_the_exact_polar_factor(void **state)
   assert_int_equal(wrong, 0);
 }
 
+/* Members of the family: settings, and what they may be off by. */
+static void test_family(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *algorithm, *settings;
+    double tolerance;
+  } members[] = {
+      {"normuon", "", 1e-3},
+      {"normuon", "axis=long", 1e-3},
+      {"normuon", "nesterov=0 beta2=0.5 shape=spectral newton_schulz=exact12", 1e-3},
+  };
+  size_t wrong = 0;
+  for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+    for (size_t s = 0; s < SHAPES; s++)
+      wrong += check(members[i].algorithm, shapes[s], members[i].settings, FULL,
+                     members[i].tolerance);
+  assert_int_equal(wrong, 0);
+}
+
 static void test_muon(void **state)
 {
   (void)state;
@@ -303,6 +323,7 @@ int main(void)
       cmocka_unit_test(test_mousse_rank_one),
       cmocka_unit_test(test_mousse_refreshed_every_step),
       cmocka_unit_test(test_mousse_with_the_exact_polar_factor),
+      cmocka_unit_test(test_family),
       cmocka_unit_test(test_muon),
       cmocka_unit_test(test_adamw_and_sgd),
       cmocka_unit_test(test_soap),

@@ -50,7 +50,7 @@ static void update(const void *config_, const mo_update *u)
   const size_t count = mo_elements(u->shape);
   const float *grad = mo_scaled_gradient(u, u->work);
   const float *direction =
-      mo_momentum(u->state[0], grad, count, c->mu, c->nesterov != 0.0, u->work);
+      mo_momentum(u->state[0], grad, count, c->mu, 1.0, c->nesterov != 0.0, u->work);
   mo_apply(u->value, direction, count, 1.0 - c->lr * c->weight_decay,
            c->lr / (double)u->grad_scale);
   if (u->telemetry != NULL)

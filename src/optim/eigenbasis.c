@@ -1,0 +1,98 @@
+/* eigenbasis.c - the eigenvectors of both sides' statistics, as a space to work in. */
+#include "optim/eigenbasis.h"
+
+#include <string.h>
+
+enum { LEFT, RIGHT, LEFT_BASIS, RIGHT_BASIS };
+
+void mo_eigenbasis_layout(mo_side left, mo_side right, mo_state_array *arrays)
+{
+  arrays[LEFT] = (mo_state_array){"left", mo_pair_floats(left), 2, left};
+  arrays[RIGHT] = (mo_state_array){"right", mo_pair_floats(right), 2, right};
+  arrays[LEFT_BASIS] = (mo_state_array){"left_basis", left.size * left.size, 0, {0}};
+  arrays[RIGHT_BASIS] = (mo_state_array){"right_basis", right.size * right.size, 0, {0}};
+}
+
+mo_eigenbasis mo_eigenbasis_in(mo_shape shape, mo_side left, mo_side right,
+                               float *const *arrays)
+{
+  return (mo_eigenbasis){
+      shape, left, right, arrays[LEFT], arrays[RIGHT], arrays[LEFT_BASIS], arrays[RIGHT_BASIS]};
+}
+
+void mo_eigenbasis_rotate(const mo_eigenbasis *b, mo_transpose into, const float *x,
+                          float *half, float *y)
+{
+  const size_t rows = b->shape.rows, cols = b->shape.cols;
+  const mo_transpose right_way = into == MO_PLAIN ? MO_TRANSPOSED : MO_PLAIN;
+  if (b->left.size > 0)
+    mo_gemm(into, MO_PLAIN, rows, cols, rows, 1.0f, b->left_basis, rows, x, cols, 0.0f, half,
+            cols);
+  else
+    memcpy(half, x, rows * cols * sizeof *half);
+  if (b->right.size > 0)
+    mo_gemm(MO_PLAIN, right_way, rows, cols, cols, 1.0f, half, cols, b->right_basis, cols, 0.0f,
+            y, cols);
+  else
+    memcpy(y, half, rows * cols * sizeof *y);
+}
+
+void mo_eigenbasis_average(const mo_eigenbasis *b, const float *grad, double beta,
+                           uint64_t step)
+{
+  mo_side_average(b->left, b->shape, grad, beta, step, b->left_pair);
+  mo_side_average(b->right, b->shape, grad, beta, step, b->right_pair);
+}
+
+static size_t side_floats(mo_side side)
+{
+  const size_t n = side.size;
+  return mo_larger(mo_order_floats(n) + mo_basis_work_floats(n), mo_decompose_work_floats(n));
+}
+
+size_t mo_eigenbasis_work_floats(mo_side left, mo_side right)
+{
+  return mo_larger(side_floats(left), side_floats(right));
+}
+
+void mo_eigenbasis_first(const mo_eigenbasis *b, float *work, mo_counts *counts)
+{
+  mo_basis_first(b->left.size, b->left_pair, b->left_basis, work, counts);
+  mo_basis_first(b->right.size, b->right_pair, b->right_basis, work, counts);
+}
+
+/* Rows (left) or columns (right) into the new order. */
+static void permute(mo_side side, mo_shape shape, const size_t *order, float *x, float *copy)
+{
+  memcpy(copy, x, mo_elements(shape) * sizeof *copy);
+  for (size_t i = 0; i < shape.rows; i++)
+    for (size_t j = 0; j < shape.cols; j++)
+      x[i * shape.cols + j] =
+          side.right ? copy[i * shape.cols + order[j]] : copy[order[i] * shape.cols + j];
+}
+
+static void move_side(const mo_eigenbasis *b, mo_side side, const float *pair, float *basis,
+                      double tolerance, float *follows, float *copy, float *work,
+                      mo_counts *counts)
+{
+  if (side.size == 0) return;
+  size_t *order = (size_t *)(void *)mo_scratch_take(&work, mo_order_floats(side.size));
+  counts->refreshes++;
+  switch (mo_basis_move(side.size, pair, tolerance, basis, order, work)) {
+  case MO_BASIS_MOVED:
+    if (follows != NULL) permute(side, b->shape, order, follows, copy);
+    break;
+  case MO_BASIS_FAILED:
+    counts->fallbacks++;
+    break;
+  default: /* near enough where it is */
+    break;
+  }
+}
+
+void mo_eigenbasis_move(const mo_eigenbasis *b, double tolerance, float *follows, float *copy,
+                        float *work, mo_counts *counts)
+{
+  move_side(b, b->left, b->left_pair, b->left_basis, tolerance, follows, copy, work, counts);
+  move_side(b, b->right, b->right_pair, b->right_basis, tolerance, follows, copy, work, counts);
+}

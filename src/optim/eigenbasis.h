@@ -1,0 +1,42 @@
+/* eigenbasis.h - the eigenvectors of both sides' statistics, as a space to work in.
+ *
+ *     L <- beta L + (1 - beta) G G^T, R likewise;    Q_L, Q_R their eigenvectors
+ *     into the basis: Q_L^T x Q_R                    out of it: Q_L x Q_R^T
+ *
+ * The first basis is by eigh; later ones move by one power iteration and QR (basis.h). A side
+ * of size 0 has Q = I.
+ */
+#ifndef MOUSSE_OPTIM_EIGENBASIS_H
+#define MOUSSE_OPTIM_EIGENBASIS_H
+
+#include "linalg/blas.h"
+#include "optim/basis.h"
+
+typedef struct mo_eigenbasis {
+  mo_shape shape;
+  mo_side left, right;
+  float *left_pair, *right_pair, *left_basis, *right_basis;
+} mo_eigenbasis;
+
+/* Its four arrays, and the basis in them. */
+enum { MO_EIGENBASIS_ARRAYS = 4 };
+void mo_eigenbasis_layout(mo_side left, mo_side right, mo_state_array *arrays);
+mo_eigenbasis mo_eigenbasis_in(mo_shape shape, mo_side left, mo_side right,
+                               float *const *arrays);
+
+/* MO_PLAIN: into the basis, MO_TRANSPOSED: out of it. half is scratch; y may be x. */
+void mo_eigenbasis_rotate(const mo_eigenbasis *b, mo_transpose into, const float *x,
+                          float *half, float *y);
+
+void mo_eigenbasis_average(const mo_eigenbasis *b, const float *grad, double beta,
+                           uint64_t step);
+
+size_t mo_eigenbasis_work_floats(mo_side left, mo_side right);
+void mo_eigenbasis_first(const mo_eigenbasis *b, float *work, mo_counts *counts);
+
+/* Moves both sides; rows and columns of `follows` (as large as the matrix; NULL: nothing) are
+ * put into the new order, with `copy` as scratch. On failure the old basis stays, counted. */
+void mo_eigenbasis_move(const mo_eigenbasis *b, double tolerance, float *follows, float *copy,
+                        float *work, mo_counts *counts);
+
+#endif

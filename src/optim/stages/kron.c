@@ -1,0 +1,180 @@
+/* kron.c - whitening by roots of Kronecker-factored statistics.
+ *
+ *     L <- beta L + (1 - beta) G G^T      R <- beta R + (1 - beta) G^T G
+ *     every refresh_every steps, from the first on:   P_L = L~^-alpha, P_R = R~^-alpha
+ *     X = P_L X0 P_R                      again, for outer: U = P_L N P_R
+ *
+ * L~ is L corrected, normalised and damped as root.h says. The statistics of a side that is not
+ * used are not kept. With the fused form the products are the orthogonaliser's (fused.h).
+ */
+#include "optim/stages/kron.h"
+
+#include "optim/averages.h"
+
+mo_side mo_kron_side(const mo_stage_options *o, mo_shape shape, bool right)
+{
+  const bool small_is_right =
+      shape.cols < shape.rows || (shape.cols == shape.rows && o->sides == MO_SIDES_SMALL_RIGHT);
+  const bool used = o->sides == MO_SIDES_BOTH ||
+                    o->sides == (right ? MO_SIDES_RIGHT : MO_SIDES_LEFT) ||
+                    (o->sides >= MO_SIDES_SMALL && right == small_is_right);
+  const mo_side side = mo_side_make(shape, right, (size_t)o->block);
+  const bool short_enough =
+      o->max_precond_dim == 0.0 || (double)side.size <= o->max_precond_dim;
+  return used && short_enough ? side : (mo_side){.right = right};
+}
+
+static mo_fused sides_of(const mo_stage_options *o, mo_shape shape)
+{
+  return (mo_fused){.shape = shape,
+                    .set = (mo_newton_schulz_set)o->newton_schulz,
+                    .left = mo_kron_side(o, shape, false),
+                    .right = mo_kron_side(o, shape, true)};
+}
+
+enum { LEFT, RIGHT, LEFT_BASIS, RIGHT_BASIS, ARRAYS };
+
+mo_fused mo_kron_roots(const mo_stage_options *o, mo_shape shape, float *const *state)
+{
+  mo_fused roots = sides_of(o, shape);
+  roots.left_pair = state[LEFT];
+  roots.right_pair = state[RIGHT];
+  return roots;
+}
+
+bool mo_kron_fused(const mo_stage_options *o, mo_shape shape)
+{
+  const mo_fused f = sides_of(o, shape);
+  const bool possible = o->outer != 0.0 && o->ortho == 0.0 && f.set != MO_EXACT &&
+                        o->divisor == 0.0 && o->post == MO_POST_NONE;
+  return possible &&
+         (o->form == MO_FORM_FUSED || (o->form == MO_FORM_AUTO && mo_fused_pays(&f)));
+}
+
+static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *arrays)
+{
+  const mo_side left = mo_kron_side(o, shape, false), right = mo_kron_side(o, shape, true);
+  const mo_refresh method = (mo_refresh)o->refresh;
+  arrays[LEFT] = (mo_state_array){"left", mo_pair_floats(left), 2, left};
+  arrays[RIGHT] = (mo_state_array){"right", mo_pair_floats(right), 2, right};
+  arrays[LEFT_BASIS] =
+      (mo_state_array){"left_basis", mo_root_basis_floats(method, left), 0, {0}};
+  arrays[RIGHT_BASIS] =
+      (mo_state_array){"right_basis", mo_root_basis_floats(method, right), 0, {0}};
+  return ARRAYS;
+}
+
+static size_t work_floats(const mo_stage_options *o, mo_shape shape)
+{
+  const mo_refresh method = (mo_refresh)o->refresh;
+  return mo_larger(mo_root_work_floats(method, mo_kron_side(o, shape, false)),
+                   mo_root_work_floats(method, mo_kron_side(o, shape, true)));
+}
+
+/* Statistics and roots, and the products unless they are the orthogonaliser's to count. */
+static double flops(const mo_stage_options *o, mo_shape shape)
+{
+  const mo_side left = mo_kron_side(o, shape, false), right = mo_kron_side(o, shape, true);
+  const double along = (double)left.block + (double)right.block;
+  const double roots = 30.0 *
+                       ((double)left.block * (double)left.block * (double)left.size +
+                        (double)right.block * (double)right.block * (double)right.size) /
+                       o->refresh_every;
+  const double products = mo_kron_fused(o, shape) ? 0.0 : o->outer != 0.0 ? 4.0 : 2.0;
+  return (1.0 + products) * (double)mo_elements(shape) * along + roots;
+}
+
+/* alpha, or 2 alpha for the long side of the fused form, which wants P^2. */
+static double power_of(const mo_step *s, mo_side side)
+{
+  const bool is_long = side.right == mo_is_wide(s->u->shape);
+  return s->fused && is_long ? 2.0 * s->o->alpha : s->o->alpha;
+}
+
+/* One side's root, when it is due. */
+static void renew(mo_step *s, mo_side side, float *pair, float *basis)
+{
+  const mo_stage_options *o = s->o;
+  const mo_update *u = s->u;
+  if (side.size == 0) return;
+  if (u->step == 1) mo_side_identity(side, pair);
+  if (!mo_due(u, o->refresh_every, o->stagger != 0.0)) return;
+  const mo_root_rule rule = {
+      .power = power_of(s, side),
+      .correction = mo_bias_correction(o->bias_correction, mo_stats_beta(o), u->step),
+      .grad_scale = u->grad_scale,
+      .trace_norm = o->trace_norm != 0.0,
+      .damping = (mo_damping)o->damping,
+      .eps = o->eps,
+      .method = (mo_refresh)o->refresh,
+      .tolerance = o->refresh_tol};
+  mo_root_refresh(side, &rule, pair, basis, s->work, u->counts, u->telemetry);
+}
+
+static void observe_gradient(mo_step *s, mo_side left, mo_side right)
+{
+  const mo_shape shape = s->u->shape;
+  mo_side_average(left, shape, s->grad, mo_stats_beta(s->o), s->u->step, s->state[LEFT]);
+  mo_side_average(right, shape, s->grad, mo_stats_beta(s->o), s->u->step, s->state[RIGHT]);
+  renew(s, left, s->state[LEFT], s->state[LEFT_BASIS]);
+  renew(s, right, s->state[RIGHT], s->state[RIGHT_BASIS]);
+}
+
+/* s->x <- P_L x P_R */
+static void multiply(mo_step *s, float *const *state)
+{
+  const mo_shape shape = s->u->shape;
+  const mo_side left = mo_kron_side(s->o, shape, false),
+                right = mo_kron_side(s->o, shape, true);
+  if (left.size > 0) {
+    float *product = mo_step_buffer(s);
+    mo_side_multiply(left, shape, state[LEFT], s->x, product);
+    s->x = product;
+  }
+  if (right.size > 0) {
+    float *product = mo_step_buffer(s);
+    mo_side_multiply(right, shape, state[RIGHT], s->x, product);
+    s->x = product;
+  }
+}
+
+static double largest_root(mo_side side, const float *pair)
+{
+  return side.size > 0 ? (double)mo_side_largest_root(side, pair) : 1.0;
+}
+
+/* Roots of normalised statistics are moderate; others may be as huge as statistics are tiny. */
+static void make_room(mo_step *s, float *const *state)
+{
+  if (s->o->trace_norm != 0.0) {
+    mo_step_comfort(s, 1.0, 16);
+    return;
+  }
+  const mo_side left = mo_kron_side(s->o, s->u->shape, false);
+  const mo_side right = mo_kron_side(s->o, s->u->shape, true);
+  mo_step_comfort(s, largest_root(left, state[LEFT]) * largest_root(right, state[RIGHT]), 60);
+}
+
+static void apply(mo_step *s)
+{
+  const mo_side left = mo_kron_side(s->o, s->u->shape, false);
+  const mo_side right = mo_kron_side(s->o, s->u->shape, true);
+  s->fused = mo_kron_fused(s->o, s->u->shape);
+  observe_gradient(s, left, right);
+  make_room(s, s->state);
+  s->whitened = !s->fused;
+  if (!s->fused) multiply(s, s->state);
+}
+
+static void again(mo_step *s)
+{
+  if (s->fused) return;
+  make_room(s, s->inner_state);
+  multiply(s, s->inner_state);
+}
+
+const mo_stage mo_stage_kron = {.layout = layout,
+                                .work_floats = work_floats,
+                                .flops = flops,
+                                .apply = apply,
+                                .again = again};
