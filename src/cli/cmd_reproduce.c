@@ -139,14 +139,15 @@ const cli_command command_reproduce = {
     .summary = "Reproduce the paper's experiments and report on them",
     .arguments = "[FIGURE...]",
     .details =
-        "All figures unless some are named. Every optimizer is tuned alike: the same number "
-        "of\n"
-        "peak learning rates, the best of them with several seeds. A run that is part of "
-        "several\n"
-        "figures is made once. Stopped or killed, it goes on where it was when it is started\n"
-        "again; no finished run is repeated.\n\n"
+        "All figures unless some are named. Every contender searches for its learning rate "
+        "and\n"
+        "momentum with the same number of runs; the best is trained with seeds that chose\n"
+        "nothing (docs/evidence-protocol.md). A run that is part of several figures is made\n"
+        "once. Stopped or killed, it goes on where it was when it is started again; no "
+        "finished\n"
+        "run is repeated.\n\n"
         "  mousse reproduce --scale smoke -o /tmp/smoke\n"
-        "  mousse reproduce steps-saved sides --text book.txt\n",
+        "  mousse reproduce verdict tuning --text book.txt\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),
     .most_arguments = FIGURE_COUNT,

@@ -34,7 +34,7 @@ static void count_work(const study_runs *runs, double *done, double *all)
   *done = *all = 0;
   for (size_t i = 0; i < runs->count; i++) {
     const study_run *r = &runs->runs[i];
-    const bool ended = r->state == STUDY_COMPLETE || r->state == STUDY_DIVERGED;
+    const bool ended = study_run_ended(r);
     const double steps = (double)r->run.num_iterations, w = weight(r);
     *all += steps * w;
     *done += (ended ? steps : fmin((double)r->course.step, steps)) * w;

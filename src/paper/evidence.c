@@ -23,7 +23,7 @@ static mousse_status group_cells(study_evidence *e, mo_error *error)
   for (size_t i = 0; i < e->protocol->count; i++) {
     const study_cell *c = &e->protocol->cells[i];
     run_group_start(&e->groups[i]);
-    for (size_t k = 0; c->best < c->rate_count && k < c->seed_count; k++)
+    for (size_t k = 0; c->best < c->rate_count && c->figures != 0 && k < c->seed_count; k++)
       if (e->records[c->seeds[k]].complete)
         MO_TRY(run_group_add(&e->groups[i], &e->records[c->seeds[k]], error));
   }
@@ -92,16 +92,47 @@ double cell_rate_loss(const study_evidence *e, const study_cell *c, size_t rate)
   return r != NULL ? r->final_loss : NAN;
 }
 
-double cell_best_rate(const study_cell *c, bool *at_edge)
+double cell_best_rate(const study_cell *c)
 {
-  *at_edge = c->best == 0 || c->best + 1 >= c->rate_count;
   return c->best < c->rate_count ? c->rates[c->best] : NAN;
+}
+
+double regime_slope(const study_evidence *e, int regime)
+{
+  const study_cell *whole = protocol_find(e->protocol, STUDY_COSINE, regime, "muon");
+  const study_cell *shorter = protocol_find(e->protocol, STUDY_COSINE, regime, "muon, shorter");
+  if (whole == NULL || shorter == NULL) return NAN;
+  const run_mean lost = run_group_paired(cell_group(e, shorter), cell_group(e, whole));
+  const double percent =
+      100 * (1 - (double)shorter->run.num_iterations / (double)whole->run.num_iterations);
+  return lost.mean > 0 ? lost.mean / percent : NAN;
+}
+
+cell_gain cell_gain_over(const study_evidence *e, const study_cell *c,
+                         const study_cell *opponent)
+{
+  const double slope = regime_slope(e, c->regime);
+  cell_gain gain = {.difference = run_group_paired(cell_group(e, c), cell_group(e, opponent))};
+  gain.steps = -gain.difference.mean / slope;
+  gain.margin = run_mean_margin(gain.difference) / slope;
+  gain.seconds = 100 - (100 - gain.steps) * cell_group(e, c)->step_seconds.mean /
+                           cell_group(e, opponent)->step_seconds.mean;
+  return gain;
+}
+
+bool regime_is_fit(const study_evidence *e, int regime, cell_gain *gain)
+{
+  static const double least = 15; /* per cent */
+  const study_cell *muon = protocol_find(e->protocol, STUDY_COSINE, regime, "muon");
+  const study_cell *adamw = protocol_find(e->protocol, STUDY_COSINE, regime, "adamw");
+  *gain = cell_gain_over(e, muon, adamw);
+  return gain->steps >= least && gain->steps > gain->margin;
 }
 
 void cell_name_runs(const study_evidence *e, const study_cell *c, json_t *figure)
 {
   for (size_t i = 0; i < c->rate_count; i++)
     results_run(figure, e->runs->runs[c->grid[i]].name);
-  for (size_t i = 0; c->best < c->rate_count && i < c->seed_count; i++)
+  for (size_t i = 0; c->best < c->rate_count && c->figures != 0 && i < c->seed_count; i++)
     results_run(figure, e->runs->runs[c->seeds[i]].name);
 }

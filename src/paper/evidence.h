@@ -30,8 +30,24 @@ double cell_loss_at(const study_evidence *evidence, const study_cell *cell, size
                     uint64_t step);
 double cell_rate_loss(const study_evidence *evidence, const study_cell *cell, size_t rate);
 
-/* The best learning rate; NaN: all diverged. at_edge: of its grid. */
-double cell_best_rate(const study_cell *cell, bool *at_edge);
+double cell_best_rate(const study_cell *cell); /* NaN: all diverged */
+
+/* What a contender gains over another in the same regime, by pairs of seeds. */
+typedef struct cell_gain {
+  run_mean difference;  /* of the final losses */
+  double steps, margin; /* per cent of the steps, and half of its 95% interval */
+  double seconds;       /* per cent of the seconds */
+} cell_gain;
+cell_gain cell_gain_over(const study_evidence *evidence, const study_cell *cell,
+                         const study_cell *opponent);
+
+/* Nats that a per cent of the steps is worth in a regime, by Muon with a shorter schedule of its
+ * own; NaN: not measured, or not above 0. */
+double regime_slope(const study_evidence *evidence, int regime);
+
+/* Whether Muon reaches AdamW's loss with at least 15% fewer steps, beyond the 95% interval of 0:
+ * a regime in which it does not cannot answer who is better. */
+bool regime_is_fit(const study_evidence *evidence, int regime, cell_gain *gain);
 
 /* Notes the runs that a figure is made from. */
 void cell_name_runs(const study_evidence *evidence, const study_cell *cell, json_t *figure);

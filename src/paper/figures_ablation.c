@@ -7,23 +7,29 @@
 
 static const study_cell *baseline(const study_evidence *e)
 {
-  return protocol_find(e->protocol, STUDY_COSINE, e->protocol->scale->ablation_size, "mousse");
+  return protocol_find(e->protocol, STUDY_COSINE, 0, "mousse");
+}
+
+/* By pairs of seeds; nothing of the baseline itself. */
+static run_mean to_baseline(const study_evidence *e, const study_cell *c)
+{
+  if (c == baseline(e)) return run_mean_of_none();
+  return run_group_paired(cell_group(e, c), cell_group(e, baseline(e)));
 }
 
 static void add_row(const study_evidence *e, const study_cell *c, const char *name,
                     json_t *figure, json_t *table)
 {
   char text[64];
-  bool at_edge = false;
-  const run_mean base = cell_group(e, baseline(e))->final_loss,
-                 loss = cell_group(e, c)->final_loss;
+  const run_mean loss = cell_group(e, c)->final_loss, to_base = to_baseline(e, c);
   json_t *row = results_row(table);
   results_text(row, name);
-  results_number(row, cell_best_rate(c, &at_edge));
+  results_number(row, cell_best_rate(c));
   run_mean_text(loss, text);
   results_text(row, text);
-  results_number(row, loss.mean - base.mean);
-  results_text(row, c == baseline(e) ? "" : run_mean_verdict(loss, base));
+  results_number(row, to_base.mean);
+  results_number(row, run_mean_margin(to_base));
+  results_text(row, c == baseline(e) ? "" : run_mean_verdict(to_base));
   results_number(row, cell_group(e, c)->step_seconds.mean);
   cell_name_runs(e, c, figure);
 }
@@ -37,8 +43,7 @@ typedef struct comparison {
 static void compare(const study_evidence *e, const study_cell *c, const char *name,
                     comparison *to, json_t *figure)
 {
-  const run_mean base = cell_group(e, baseline(e))->final_loss,
-                 loss = cell_group(e, c)->final_loss;
+  const run_mean loss = cell_group(e, c)->final_loss, to_base = to_baseline(e, c);
   results_category(to->categories, name);
   results_point(to->series, (double)to->count++, loss.mean, loss.spread);
   cell_draw_curve(e, c, to->curves, name);
@@ -46,19 +51,19 @@ static void compare(const study_evidence *e, const study_cell *c, const char *na
   if (c == baseline(e) || to->used >= sizeof to->finding) return;
   to->used +=
       (size_t)snprintf(to->finding + to->used, sizeof to->finding - to->used, "%s: %+.4f, %s. ",
-                       name, loss.mean - base.mean, run_mean_verdict(loss, base));
+                       name, to_base.mean, run_mean_verdict(to_base));
 }
 
 /* The baseline and every variant of a figure: bars, curves, a table. */
 static void draw_ablation(const study_evidence *e, figure_id id, const char *base_name,
                           json_t *figure)
 {
-  static const char *const columns[] = {
-      "setting", "best lr", "final loss", "to the default", "in words", "s per step", NULL};
-  comparison to = {.table = results_table(
-                       figure,
-                       "Each at the best of the same learning rates; mean and deviation (runs)",
-                       columns),
+  static const char *const columns[] = {"setting", "best lr",  "final loss", "to the default",
+                                        "±95%",    "in words", "s per step", NULL};
+  comparison to = {.table = results_table(figure,
+                                          "Each at its best learning rate; mean and deviation "
+                                          "(runs), differences by pairs of seeds",
+                                          columns),
                    .categories = results_categories("setting")};
   const study_cell *base = baseline(e);
   json_t *bars = results_chart(figure, "Final validation loss", to.categories,
@@ -104,10 +109,8 @@ void figure_grafting(const study_evidence *e, json_t *figure)
       results_chart(figure, "Root mean square of the update, before the learning rate",
                     results_axis("step", "linear"), results_axis("update RMS", "log"));
   draw_update_size(e, baseline(e), "graft (default)", chart);
-  draw_update_size(
-      e,
-      protocol_find(e->protocol, STUDY_COSINE, e->protocol->scale->ablation_size, "no graft"),
-      "no graft", chart);
+  draw_update_size(e, protocol_find(e->protocol, STUDY_COSINE, 0, "no graft"), "no graft",
+                   chart);
 }
 
 void figure_trace_norm(const study_evidence *e, json_t *figure)

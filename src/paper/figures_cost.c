@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *size_name(const study_evidence *e, int size)
+static const char *regime_name(const study_evidence *e, int regime)
 {
-  return e->protocol->scale->sizes[size].name;
+  return e->protocol->scale->regimes[regime].name;
 }
 
-static const study_cell *cosine(const study_evidence *e, int size, const char *label)
+static const study_cell *cosine(const study_evidence *e, int regime, const char *label)
 {
-  return protocol_find(e->protocol, STUDY_COSINE, size, label);
+  return protocol_find(e->protocol, STUDY_COSINE, regime, label);
 }
 
 /* Per cent of Muon's steps that Mousse needs less to reach Muon's final loss; NaN: it never
@@ -36,20 +36,20 @@ static double saved_seconds(const study_evidence *e, const study_cell *muon,
          (1 - steps * cell_group(e, mousse)->step_seconds.mean / cell_total_seconds(e, muon));
 }
 
-static void add_saved_row(const study_evidence *e, int size, const char *label, json_t *figure,
-                          json_t *table)
+static void add_saved_row(const study_evidence *e, int regime, const char *label,
+                          json_t *figure, json_t *table)
 {
-  const study_cell *muon = cosine(e, size, "muon"), *mousse = cosine(e, size, label);
+  const study_cell *muon = cosine(e, regime, "muon"), *mousse = cosine(e, regime, label);
   char text[64];
   json_t *row = results_row(table);
-  results_text(row, size_name(e, size));
+  results_text(row, regime_name(e, regime));
   results_text(row, label);
   run_mean_text(cell_group(e, muon)->final_loss, text);
   results_text(row, text);
   run_mean_text(cell_group(e, mousse)->final_loss, text);
   results_text(row, text);
-  results_text(row, run_mean_verdict(cell_group(e, mousse)->final_loss,
-                                     cell_group(e, muon)->final_loss));
+  results_text(row,
+               run_mean_verdict(run_group_paired(cell_group(e, mousse), cell_group(e, muon))));
   results_number(
       row, run_group_steps_to(cell_group(e, mousse), cell_group(e, muon)->final_loss.mean));
   results_number(row, saved_steps(e, muon, mousse));
@@ -62,11 +62,11 @@ static void add_saved_row(const study_evidence *e, int size, const char *label, 
 static void compare_shorter(const study_evidence *e, json_t *figure)
 {
   static const char *const columns[] = {"run", "steps", "final loss", NULL};
-  static const char *const labels[] = {"muon", "mousse", "mousse, 12% fewer steps"};
-  const int size = e->protocol->scale->ablation_size;
+  static const char *const labels[] = {"muon", "mousse", "mousse, shorter"};
+  const int regime = 0;
   json_t *table = results_table(figure, "A schedule of its own with 12% fewer steps", columns);
   for (size_t i = 0; i < 3; i++) {
-    const study_cell *c = cosine(e, size, labels[i]);
+    const study_cell *c = cosine(e, regime, labels[i]);
     char text[64];
     json_t *row = results_row(table);
     run_mean_text(cell_group(e, c)->final_loss, text);
@@ -77,41 +77,43 @@ static void compare_shorter(const study_evidence *e, json_t *figure)
   }
 }
 
-/* "mousse: at 2 of 4 sizes, at the largest 4.1% of the steps." */
+/* "mousse: at 2 of 4 regimes, at the largest 4.1% of the steps." */
 static size_t saved_text(const study_evidence *e, const char *label, char *text,
                          size_t capacity)
 {
-  const int largest = STUDY_SIZES - 1;
+  const int largest = e->protocol->scale->regime_count - 1;
   const double saved = saved_steps(e, cosine(e, largest, "muon"), cosine(e, largest, label));
   size_t ahead = 0;
   int length = 0;
-  for (int size = 0; size < STUDY_SIZES; size++)
-    ahead += saved_steps(e, cosine(e, size, "muon"), cosine(e, size, label)) > 0;
+  for (int regime = 0; regime < e->protocol->scale->regime_count; regime++)
+    ahead += saved_steps(e, cosine(e, regime, "muon"), cosine(e, regime, label)) > 0;
   if (isfinite(saved))
-    length = snprintf(text, capacity, "%s: at %zu of %d sizes, at %s %.1f%% of the steps. ",
-                      label, ahead, STUDY_SIZES, size_name(e, largest), saved);
+    length =
+        snprintf(text, capacity, "%s: at %zu of %d regimes, at %s %.1f%% of the steps. ", label,
+                 ahead, e->protocol->scale->regime_count, regime_name(e, largest), saved);
   else
-    length = snprintf(text, capacity, "%s: at %zu of %d sizes, and not at %s. ", label, ahead,
-                      STUDY_SIZES, size_name(e, largest));
+    length = snprintf(text, capacity, "%s: at %zu of %d regimes, and not at %s. ", label, ahead,
+                      e->protocol->scale->regime_count, regime_name(e, largest));
   return length > 0 ? (size_t)length : 0;
 }
 
 void figure_steps_saved(const study_evidence *e, json_t *figure)
 {
   static const char *const columns[] = {
-      "size",           "optimizer",        "Muon's final loss",
+      "regime",         "optimizer",        "Muon's final loss",
       "its final loss", "than Muon's",      "its steps to Muon's final loss",
       "steps saved, %", "seconds saved, %", NULL};
   static const char *const labels[] = {"mousse", "mousse, nesterov"};
   char text[512];
   json_t *table = results_table(figure, "At the best learning rate of each", columns);
-  for (int size = 0; size < STUDY_SIZES; size++) {
-    json_t *chart = results_chart(figure, size_name(e, size), results_axis("step", "linear"),
-                                  results_axis("validation loss", "linear"));
-    cell_draw_curve(e, cosine(e, size, "muon"), chart, "muon");
+  for (int regime = 0; regime < e->protocol->scale->regime_count; regime++) {
+    json_t *chart =
+        results_chart(figure, regime_name(e, regime), results_axis("step", "linear"),
+                      results_axis("validation loss", "linear"));
+    cell_draw_curve(e, cosine(e, regime, "muon"), chart, "muon");
     for (size_t i = 0; i < 2; i++) {
-      cell_draw_curve(e, cosine(e, size, labels[i]), chart, labels[i]);
-      add_saved_row(e, size, labels[i], figure, table);
+      cell_draw_curve(e, cosine(e, regime, labels[i]), chart, labels[i]);
+      add_saved_row(e, regime, labels[i], figure, table);
     }
   }
   compare_shorter(e, figure);
@@ -123,7 +125,7 @@ void figure_steps_saved(const study_evidence *e, json_t *figure)
 void figure_pareto(const study_evidence *e, json_t *figure)
 {
   static const char *const names[] = {"adamw", "muon", "soap", "mousse"};
-  static const char *const columns[] = {"size",    "optimizer", "final loss",
+  static const char *const columns[] = {"regime",  "optimizer", "final loss",
                                         "seconds", "to Muon's", NULL};
   json_t *chart = results_chart(figure, "Loss against the time of the whole run",
                                 results_axis("seconds", "log"),
@@ -131,23 +133,23 @@ void figure_pareto(const study_evidence *e, json_t *figure)
   json_t *table = results_table(figure, "Seconds are steps times the median step", columns);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     json_t *series = results_series(chart, names[i], "line");
-    for (int size = 0; size < STUDY_SIZES; size++) {
-      const study_cell *c = cosine(e, size, names[i]);
+    for (int regime = 0; regime < e->protocol->scale->regime_count; regime++) {
+      const study_cell *c = cosine(e, regime, names[i]);
       const run_mean loss = cell_group(e, c)->final_loss;
       const double seconds = cell_total_seconds(e, c);
       json_t *row = results_row(table);
       results_point(series, seconds, loss.mean, loss.spread);
-      results_text(row, size_name(e, size));
+      results_text(row, regime_name(e, regime));
       results_text(row, names[i]);
       results_number(row, loss.mean);
       results_number(row, seconds);
-      results_number(row, seconds / cell_total_seconds(e, cosine(e, size, "muon")));
+      results_number(row, seconds / cell_total_seconds(e, cosine(e, regime, "muon")));
       cell_name_runs(e, c, figure);
     }
   }
-  const int largest = STUDY_SIZES - 1;
+  const int largest = e->protocol->scale->regime_count - 1;
   results_finding(figure, "At %s a run with Mousse takes %.2f times as long as one with Muon.",
-                  size_name(e, largest),
+                  regime_name(e, largest),
                   cell_total_seconds(e, cosine(e, largest, "mousse")) /
                       cell_total_seconds(e, cosine(e, largest, "muon")));
 }
@@ -192,8 +194,8 @@ static double planned_bytes(const char *preset, const memory_form *form)
 static void add_measured_memory(const study_evidence *e, json_t *figure)
 {
   static const char *const names[] = {"adamw", "muon", "soap", "mousse"};
-  static const char *const columns[] = {"size", "optimizer", "peak, MB", "to Muon's", NULL};
-  const int largest = STUDY_SIZES - 1;
+  static const char *const columns[] = {"regime", "optimizer", "peak, MB", "to Muon's", NULL};
+  const int largest = e->protocol->scale->regime_count - 1;
   json_t *table = results_table(figure, "Peak memory of this study's largest runs", columns);
   const study_cell *muon = cosine(e, largest, "muon");
   const double reference = e->records[muon->grid[0]].result.peak_bytes;
@@ -201,7 +203,7 @@ static void add_measured_memory(const study_evidence *e, json_t *figure)
     const study_cell *c = cosine(e, largest, names[i]);
     const double peak = e->records[c->grid[0]].result.peak_bytes;
     json_t *row = results_row(table);
-    results_text(row, size_name(e, largest));
+    results_text(row, regime_name(e, largest));
     results_text(row, names[i]);
     results_number(row, peak / 1e6);
     results_number(row, peak / reference);

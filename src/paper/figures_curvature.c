@@ -83,8 +83,7 @@ static void extremes(const run_record *r, const char *quantity_name, double *low
 void figure_preconditioner(const study_evidence *e, json_t *figure)
 {
   static const char *const columns[] = {"quantity", "lowest", "highest", NULL};
-  const int size = e->protocol->scale->ablation_size;
-  const study_cell *c = protocol_find(e->protocol, STUDY_COSINE, size, "mousse");
+  const study_cell *c = protocol_find(e->protocol, STUDY_COSINE, 0, "mousse");
   if (c->best == c->rate_count) {
     results_finding(figure, "Every run of Mousse diverged: nothing to show.");
     return;
@@ -94,7 +93,7 @@ void figure_preconditioner(const study_evidence *e, json_t *figure)
   json_t *table = results_table(figure, "Over all matrices and the whole run", columns);
   for (size_t i = 0; i < 4; i++) {
     json_t *row = results_row(table);
-    draw_quantity(r, &quantities[i], e->protocol->scale->sizes[size].layers, figure);
+    draw_quantity(r, &quantities[i], e->protocol->scale->regimes[0].layers, figure);
     extremes(r, quantities[i].name, &ranges[i][0], &ranges[i][1]);
     results_text(row, quantities[i].title);
     results_number(row, ranges[i][0]);

@@ -6,16 +6,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Draws a value per learning rate for every optimizer of a schedule and size. */
+static bool is_in_paper(const study_cell *c)
+{
+  return c->contender && study_contenders[c->who].in_paper;
+}
+
+/* Draws a value per learning rate for every optimizer of a schedule and regime. */
 typedef double (*rate_value)(const study_evidence *evidence, const study_cell *cell,
                              size_t rate);
 
-static void draw_rates(const study_evidence *e, study_schedule schedule, int size,
+static void draw_rates(const study_evidence *e, study_schedule schedule, int regime,
                        rate_value value, json_t *chart)
 {
   for (size_t i = 0; i < e->protocol->count; i++) {
     const study_cell *c = &e->protocol->cells[i];
-    if (c->schedule != schedule || c->size != size || !c->contender) continue;
+    if (c->schedule != schedule || c->regime != regime || !is_in_paper(c)) continue;
     json_t *series = results_series(chart, c->label, "line");
     for (size_t k = 0; k < c->rate_count; k++)
       results_point(series, c->rates[k], value(e, c, k), NAN);
@@ -28,20 +33,19 @@ static json_t *rate_chart(json_t *figure, const char *title, const char *value)
                        results_axis(value, "linear"));
 }
 
-static void add_loss_rows(const study_evidence *e, study_schedule schedule, int size,
+static void add_loss_rows(const study_evidence *e, study_schedule schedule, int regime,
                           json_t *figure, json_t *table)
 {
   for (size_t i = 0; i < e->protocol->count; i++) {
     const study_cell *c = &e->protocol->cells[i];
     char text[64];
-    bool at_edge = false;
-    if (c->schedule != schedule || c->size != size || !c->contender) continue;
+    if (c->schedule != schedule || c->regime != regime || !is_in_paper(c)) continue;
     json_t *row = results_row(table);
     const run_mean loss = cell_group(e, c)->final_loss;
-    results_text(row, e->protocol->scale->sizes[size].name);
+    results_text(row, e->protocol->scale->regimes[regime].name);
     results_text(row, c->label);
-    results_number(row, cell_best_rate(c, &at_edge));
-    results_text(row, at_edge ? "yes" : "no");
+    results_number(row, cell_best_rate(c));
+    results_text(row, c->inside ? "no" : "yes");
     run_mean_text(loss, text);
     results_text(row, text);
     results_number(row, cell_group(e, c)->step_seconds.mean);
@@ -61,7 +65,7 @@ static int by_mean(const void *a, const void *b)
 }
 
 /* "mousse 4.1021; muon 4.1122; ..." from low to high. */
-static void order_text(const study_evidence *e, study_schedule schedule, int size, char *text,
+static void order_text(const study_evidence *e, study_schedule schedule, int regime, char *text,
                        size_t capacity)
 {
   place places[16];
@@ -69,7 +73,7 @@ static void order_text(const study_evidence *e, study_schedule schedule, int siz
   for (size_t i = 0; i < e->protocol->count && count < 16; i++) {
     const study_cell *c = &e->protocol->cells[i];
     const run_mean loss = cell_group(e, c)->final_loss;
-    if (c->schedule == schedule && c->size == size && c->contender && loss.count > 0)
+    if (c->schedule == schedule && c->regime == regime && is_in_paper(c) && loss.count > 0)
       places[count++] = (place){c->label, loss};
   }
   qsort(places, count, sizeof *places, by_mean);
@@ -80,7 +84,7 @@ static void order_text(const study_evidence *e, study_schedule schedule, int siz
 }
 
 static const char *const loss_columns[] = {
-    "size", "optimizer", "best lr", "at the grid's edge", "final loss", "s per step", NULL};
+    "regime", "optimizer", "best lr", "at the grid's edge", "final loss", "s per step", NULL};
 
 void figure_lr_sweep(const study_evidence *e, json_t *figure)
 {
@@ -88,12 +92,12 @@ void figure_lr_sweep(const study_evidence *e, json_t *figure)
   size_t used = 0;
   json_t *table = results_table(figure, "Best learning rate of each; mean and deviation (runs)",
                                 loss_columns);
-  for (int size = 0; size < STUDY_SIZES; size++) {
-    const char *name = e->protocol->scale->sizes[size].name;
-    draw_rates(e, STUDY_COSINE, size, cell_rate_loss,
+  for (int regime = 0; regime < e->protocol->scale->regime_count; regime++) {
+    const char *name = e->protocol->scale->regimes[regime].name;
+    draw_rates(e, STUDY_COSINE, regime, cell_rate_loss,
                rate_chart(figure, name, "final validation loss"));
-    add_loss_rows(e, STUDY_COSINE, size, figure, table);
-    order_text(e, STUDY_COSINE, size, order, sizeof order);
+    add_loss_rows(e, STUDY_COSINE, regime, figure, table);
+    order_text(e, STUDY_COSINE, regime, order, sizeof order);
     if (used < sizeof text)
       used += (size_t)snprintf(text + used, sizeof text - used, "%s: %s. ", name, order);
   }
@@ -102,15 +106,15 @@ void figure_lr_sweep(const study_evidence *e, json_t *figure)
 
 void figure_wsd(const study_evidence *e, json_t *figure)
 {
-  const int size = e->protocol->scale->ablation_size;
-  const char *name = e->protocol->scale->sizes[size].name;
+  const int regime = 0;
+  const char *name = e->protocol->scale->regimes[regime].name;
   char order[256];
-  draw_rates(e, STUDY_WSD, size, cell_rate_loss,
+  draw_rates(e, STUDY_WSD, regime, cell_rate_loss,
              rate_chart(figure, name, "final validation loss"));
   json_t *table = results_table(figure, "Best learning rate of each; mean and deviation (runs)",
                                 loss_columns);
-  add_loss_rows(e, STUDY_WSD, size, figure, table);
-  order_text(e, STUDY_WSD, size, order, sizeof order);
+  add_loss_rows(e, STUDY_WSD, regime, figure, table);
+  order_text(e, STUDY_WSD, regime, order, sizeof order);
   results_finding(figure, "From best to worst, %s: %s.", name, order);
 }
 
@@ -127,10 +131,10 @@ void figure_excessive_loss(const study_evidence *e, json_t *figure)
 {
   static const char *const columns[] = {"optimizer", "at the best lr", "at the lowest lr",
                                         "at the highest lr", NULL};
-  const int size = e->protocol->scale->ablation_size;
+  const int regime = 0;
   size_t growing = 0, all = 0;
-  draw_rates(e, STUDY_WSD, size, excess,
-             rate_chart(figure, e->protocol->scale->sizes[size].name,
+  draw_rates(e, STUDY_WSD, regime, excess,
+             rate_chart(figure, e->protocol->scale->regimes[regime].name,
                         "loss before the decay minus final loss"));
   json_t *table = results_table(figure, "Nats that the decay recovers", columns);
   for (size_t i = 0; i < e->protocol->count; i++) {

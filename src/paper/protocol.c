@@ -1,4 +1,4 @@
-/* protocol.c - the scales, and the cells of every figure. */
+/* protocol.c - the contenders, and the cells of every figure. */
 #include "paper/protocol.h"
 
 #include "base/memory.h"
@@ -8,98 +8,32 @@
 #include <stdio.h>
 #include <string.h>
 
-static const study_scale scales[] = {
-    {
-        .name = "smoke",
-        .help = "minutes: everything once, nothing learned",
-        .sizes =
-            {{"16x1", 16, 1, 1}, {"24x1", 24, 1, 1}, {"24x2", 24, 2, 1}, {"32x2", 32, 2, 2}},
-        .ablation_size = 1,
-        .vocabulary = 300,
-        .sequence_length = 32,
-        .batch_size = 4,
-        .steps = 40,
-        .val_tokens = 1024,
-        .validations = 10,
-        .rates = 2,
-        .seeds = 2,
-        .variant_rates = 2,
-    },
-    {
-        .name = "laptop",
-        .help = "one to two hours on two cores",
-        .sizes =
-            {{"32x2", 32, 2, 2}, {"48x2", 48, 2, 3}, {"64x3", 64, 3, 4}, {"96x4", 96, 4, 6}},
-        .ablation_size = 2,
-        .vocabulary = 1024,
-        .sequence_length = 128,
-        .batch_size = 32,
-        .steps = 200,
-        .val_tokens = 32768,
-        .validations = 10,
-        .rates = 4,
-        .seeds = 3,
-        .variant_rates = 2,
-    },
-    {
-        .name = "overnight",
-        .help = "about twelve hours on two cores",
-        .sizes = {{"64x3", 64, 3, 4},
-                  {"96x4", 96, 4, 6},
-                  {"128x5", 128, 5, 8},
-                  {"192x6", 192, 6, 6}},
-        .ablation_size = 1,
-        .vocabulary = 2048,
-        .sequence_length = 256,
-        .batch_size = 32,
-        .steps = 600,
-        .val_tokens = 65536,
-        .validations = 20,
-        .rates = 5,
-        .seeds = 3,
-        .variant_rates = 3,
-    },
+const study_contender study_contenders[] = {
+#define PAPER true
+#define OURS  false
+#define CONTENDER(label, optimizer, options, momentum, lr, in_paper)                           \
+  {label, optimizer, options, momentum, lr, in_paper},
+#include "paper/contenders.def"
 };
+const size_t study_contender_count = sizeof study_contenders / sizeof *study_contenders;
 
-const char *const study_scale_names[] = {"smoke", "laptop", "overnight", NULL};
-
-const study_scale *study_scale_find(const char *name)
-{
-  for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
-    if (strcmp(scales[i].name, name) == 0) return &scales[i];
-  return NULL;
-}
-
-/* The contenders, and the lowest peak learning rate of their grids, which go up by factors of
- * two: found so that the best is inside at the laptop's sizes. */
-typedef struct contender {
-  const char *label, *optimizer, *options;
-  double lowest;
-} contender;
-
-static const contender contenders[] = {
-    {"adamw", "adamw", "", 0.008},
-    {"muon", "muon", "", 0.02},
-    {"soap", "soap", "", 0.016},
-    {"mousse", "mousse", "", 0.02},
-    {"mousse, nesterov", "mousse", "opt.nesterov=on", 0.02},
-};
-enum { MOUSSE = 3, CONTENDERS = sizeof contenders / sizeof *contenders };
+/* Where every search of a momentum starts: 1 - 0.9. */
+static const double first_rest = 0.1;
 
 typedef struct variant {
   unsigned figures;
   const char *label, *options;
-  int percent;
 } variant;
 
 static const variant variants[] = {
-#define VARIANT(figure, label, options, percent) {FIGURE_BIT(figure), label, options, percent},
+#define VARIANT(figure, label, options) {FIGURE_BIT(figure), label, options},
 #include "paper/variants.def"
 };
 
 enum {
-  COSINE_FIGURES =
-      FIGURE_BIT(lr_sweep) | FIGURE_BIT(steps_saved) | FIGURE_BIT(pareto) | FIGURE_BIT(memory),
+  /* of all contenders in all regimes; of the paper's own only */
+  VERDICT_FIGURES = FIGURE_BIT(verdict) | FIGURE_BIT(tuning) | FIGURE_BIT(steps_saved),
+  COSINE_FIGURES = FIGURE_BIT(lr_sweep) | FIGURE_BIT(pareto) | FIGURE_BIT(memory),
   WSD_FIGURES = FIGURE_BIT(wsd) | FIGURE_BIT(excessive_loss),
   /* what Mousse with a switch turned is compared with */
   BASELINE_FIGURES = FIGURE_BIT(grafting) | FIGURE_BIT(trace_norm) | FIGURE_BIT(tempering) |
@@ -125,22 +59,17 @@ static mousse_status set_number(train_options *run, const char *key, double valu
   return set(run, key, text, error);
 }
 
-static mousse_status set_size(train_options *run, const study_scale *scale, int size,
-                              mo_error *error)
+static mousse_status set_regime(train_options *run, const study_scale *scale, int regime,
+                                int percent, mo_error *error)
 {
-  const study_size *s = &scale->sizes[size];
+  const study_regime *r = &scale->regimes[regime];
+  const int steps = r->steps * percent / 100;
   MO_TRY(set(run, "preset", "nano", error)); /* every part of it is set below */
-  MO_TRY(set_number(run, "model_dim", s->width, error));
-  MO_TRY(set_number(run, "n_layer", s->layers, error));
-  MO_TRY(set_number(run, "n_head", s->heads, error));
+  MO_TRY(set_number(run, "model_dim", r->width, error));
+  MO_TRY(set_number(run, "n_layer", r->layers, error));
+  MO_TRY(set_number(run, "n_head", r->heads, error));
   MO_TRY(set_number(run, "sequence_length", scale->sequence_length, error));
-  return set_number(run, "batch_size", scale->batch_size, error);
-}
-
-static mousse_status set_course(train_options *run, const study_scale *scale, int percent,
-                                mo_error *error)
-{
-  const int steps = scale->steps * percent / 100;
+  MO_TRY(set_number(run, "batch_size", r->batch_size, error));
   MO_TRY(set_number(run, "num_iterations", steps, error));
   MO_TRY(set_number(run, "val_loss_every", fmax(1, steps / scale->validations), error));
   MO_TRY(set_number(run, "val_tokens", scale->val_tokens, error));
@@ -161,65 +90,145 @@ static mousse_status set_all(train_options *run, const char *options, mo_error *
   return MOUSSE_OK;
 }
 
-static mousse_status new_cell(study_protocol *p, const contender *who, const char *label,
-                              study_schedule schedule, int size, int percent,
-                              const char *data_dir, study_cell **made, mo_error *error)
+/* "cosine,64x3,8k,mousse,_no_graft" */
+static void name_cell(study_cell *cell, const study_scale *scale)
 {
-  const char *course = schedule == STUDY_WSD ? "wsd" : "cosine";
+  snprintf(cell->name, sizeof cell->name, "%s,%s,%s",
+           cell->schedule == STUDY_WSD ? "wsd" : "cosine", scale->regimes[cell->regime].name,
+           cell->label);
+  size_t used = 0;
+  for (const char *c = cell->name; *c != '\0'; c++)
+    if (*c != ' ') cell->name[used++] = *c;
+  cell->name[used] = '\0';
+}
+
+/* What a cell is made from. */
+typedef struct cell_plan {
+  size_t who;
+  const char *label, *options; /* over the contender's; options NULL: it is the contender */
+  study_schedule schedule;
+  int regime, percent;
+  unsigned figures;
+  bool telemetry; /* whatever figures are asked for: a run is the same for all of them */
+  const char *data_dir;
+} cell_plan;
+
+static mousse_status set_cell(study_cell *cell, const study_scale *scale, const cell_plan *plan,
+                              mo_error *error)
+{
+  const study_contender *who = &study_contenders[plan->who];
+  MO_TRY(options_defaults(&cell->run, error));
+  MO_TRY(set_regime(&cell->run, scale, plan->regime, plan->percent, error));
+  MO_TRY(set(&cell->run, "recipe", "paper", error)); /* what differs is said by the cell */
+  MO_TRY(
+      set(&cell->run, "scheduler_type", plan->schedule == STUDY_WSD ? "wsd" : "cosine", error));
+  MO_TRY(set(&cell->run, "optimizer", who->optimizer, error));
+  MO_TRY(set(&cell->run, "data_dir", plan->data_dir, error));
+  MO_TRY(set_all(&cell->run, who->options, error));
+  if (plan->options != NULL) MO_TRY(set_all(&cell->run, plan->options, error));
+  if (plan->telemetry)
+    MO_TRY(set_number(&cell->run, "telemetry_every", TELEMETRY_EVERY, error));
+  return MOUSSE_OK;
+}
+
+static mousse_status add_cell(study_protocol *p, const cell_plan *plan, study_cell **made,
+                              mo_error *error)
+{
+  const study_contender *who = &study_contenders[plan->who];
+  const bool home =
+      plan->options == NULL && plan->schedule == STUDY_COSINE && plan->regime == 0;
   if (!mo_grow(NULL, &p->cells, &p->capacity, p->count + 1, sizeof *p->cells))
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for %zu cells", p->count + 1);
   study_cell *cell = &p->cells[p->count];
   *cell = (study_cell){.optimizer = who->optimizer,
-                       .label = label,
-                       .size = size,
-                       .schedule = schedule,
-                       .rate_count = (size_t)p->scale->rates,
+                       .label = plan->options == NULL ? who->label : plan->label,
+                       .contender = plan->options == NULL,
+                       .home = home,
+                       .who = plan->who,
+                       .follows = SIZE_MAX,
+                       .figures = plan->figures,
+                       .regime = plan->regime,
+                       .schedule = plan->schedule,
+                       .lr = who->lr,
+                       .rest = first_rest,
                        .seed_count = (size_t)p->scale->seeds};
-  snprintf(cell->name, sizeof cell->name, "%s,%s,%s", course, p->scale->sizes[size].name,
-           label);
-  for (char *c = cell->name; *c != '\0'; c++)
-    if (*c == ' ') *c = '_';
-  for (size_t i = 0; i < cell->rate_count; i++) cell->rates[i] = ldexp(who->lowest, (int)i);
-  MO_TRY(options_defaults(&cell->run, error));
-  MO_TRY(set_size(&cell->run, p->scale, size, error));
-  MO_TRY(set_course(&cell->run, p->scale, percent, error));
-  MO_TRY(set(&cell->run, "recipe", "paper", error)); /* what differs is said by the cell */
-  MO_TRY(set(&cell->run, "scheduler_type", course, error));
-  MO_TRY(set(&cell->run, "optimizer", who->optimizer, error));
-  MO_TRY(set(&cell->run, "data_dir", data_dir, error));
+  cell->tuning.dimensions = home ? 2 : 1;
+  cell->tuning.budget = (size_t)(home                    ? p->scale->search_runs
+                                 : plan->options == NULL ? p->scale->rates
+                                                         : p->scale->variant_rates);
+  name_cell(cell, p->scale);
+  MO_TRY(set_cell(cell, p->scale, plan, error));
   p->count++;
-  *made = cell;
+  if (made != NULL) *made = cell;
   return MOUSSE_OK;
 }
 
-static mousse_status add_contenders(study_protocol *p, study_schedule schedule, int size,
+static size_t find_contender(const char *label)
+{
+  size_t i = 0;
+  while (i < study_contender_count && strcmp(study_contenders[i].label, label) != 0) i++;
+  return i;
+}
+
+/* The figures that need a contender under a schedule in a regime. */
+static unsigned figures_of(size_t who, study_schedule schedule, int regime)
+{
+  const bool in_paper = study_contenders[who].in_paper, first = regime == 0;
+  if (schedule == STUDY_WSD) return in_paper && first ? WSD_FIGURES : 0;
+  unsigned needed = VERDICT_FIGURES | (in_paper ? COSINE_FIGURES : 0);
+  if (first && who == find_contender("mousse")) needed |= BASELINE_FIGURES;
+  if (first && !in_paper) needed |= FIGURE_BIT(beyond);
+  return needed;
+}
+
+/* Whether something else of a contender is asked for, so that its momentum must be found. */
+static bool needs_home(size_t who, unsigned figures)
+{
+  unsigned elsewhere = figures_of(who, STUDY_WSD, 0) | figures_of(who, STUDY_COSINE, 1);
+  if (who == find_contender("mousse")) elsewhere = ~0u; /* its switches */
+  return (elsewhere & figures) != 0;
+}
+
+/* Everybody at home first: the others need what they find there. */
+static mousse_status add_contenders(study_protocol *p, study_schedule schedule, int regime,
                                     unsigned figures, const char *data_dir, mo_error *error)
 {
-  const unsigned shown = schedule == STUDY_WSD ? WSD_FIGURES : COSINE_FIGURES;
-  const bool ablations = schedule == STUDY_COSINE && size == p->scale->ablation_size;
-  for (size_t i = 0; i < CONTENDERS; i++) {
-    const contender *who = &contenders[i];
-    const bool baseline = ablations && i == MOUSSE;
-    const bool ours = ablations && i > MOUSSE; /* not the paper's, and shown with our own */
-    study_cell *cell = NULL;
-    const unsigned needed =
-        shown | (baseline ? BASELINE_FIGURES : 0) | (ours ? FIGURE_BIT(beyond) : 0);
-    if ((needed & figures) == 0) continue;
-    MO_TRY(new_cell(p, who, who->label, schedule, size, 100, data_dir, &cell, error));
-    MO_TRY(set_all(&cell->run, who->options, error));
-    cell->figures = needed;
-    cell->contender = true;
-    if (baseline) MO_TRY(set_number(&cell->run, "telemetry_every", TELEMETRY_EVERY, error));
+  for (size_t who = 0; who < study_contender_count; who++) {
+    const unsigned all = figures_of(who, schedule, regime), needed = figures & all;
+    const cell_plan plan = {.who = who,
+                            .telemetry = (all & TELEMETRY_FIGURES) != 0,
+                            .schedule = schedule,
+                            .regime = regime,
+                            .percent = 100,
+                            .figures = needed,
+                            .data_dir = data_dir};
+    const bool is_home = schedule == STUDY_COSINE && regime == 0;
+    const bool is_needed = needed != 0 || (is_home && needs_home(who, figures));
+    if (is_needed) MO_TRY(add_cell(p, &plan, NULL, error));
   }
   return MOUSSE_OK;
 }
 
-/* Only so many of the learning rates, those in the middle. */
-static void take_middle(study_cell *cell, size_t count)
+/* A contender with a schedule of fewer steps, at the learning rate of the whole one. */
+static mousse_status add_shorter(study_protocol *p, const char *who, const char *label,
+                                 int regime, unsigned figures, const char *data_dir,
+                                 mo_error *error)
 {
-  const size_t first = (cell->rate_count - count) / 2;
-  memmove(cell->rates, cell->rates + first, count * sizeof *cell->rates);
-  cell->rate_count = count;
+  study_cell *cell = NULL;
+  const cell_plan plan = {.who = find_contender(who),
+                          .label = label,
+                          .options = "",
+                          .schedule = STUDY_COSINE,
+                          .regime = regime,
+                          .percent = STUDY_SHORT_PERCENT,
+                          .figures = figures,
+                          .data_dir = data_dir};
+  const study_cell *whole = protocol_find(p, STUDY_COSINE, regime, who);
+  if (whole == NULL || figures == 0) return MOUSSE_OK;
+  const size_t follows = (size_t)(whole - p->cells);
+  MO_TRY(add_cell(p, &plan, &cell, error));
+  cell->follows = follows;
+  return MOUSSE_OK;
 }
 
 static mousse_status add_variants(study_protocol *p, unsigned figures, const char *data_dir,
@@ -227,15 +236,15 @@ static mousse_status add_variants(study_protocol *p, unsigned figures, const cha
 {
   for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
     const variant *v = &variants[i];
-    study_cell *cell = NULL;
-    if ((v->figures & figures) == 0) continue;
-    MO_TRY(new_cell(p, &contenders[MOUSSE], v->label, STUDY_COSINE, p->scale->ablation_size,
-                    v->percent, data_dir, &cell, error));
-    cell->figures = v->figures;
-    take_middle(cell, (size_t)p->scale->variant_rates);
-    MO_TRY(set_all(&cell->run, v->options, error));
-    if ((v->figures & TELEMETRY_FIGURES) != 0)
-      MO_TRY(set_number(&cell->run, "telemetry_every", TELEMETRY_EVERY, error));
+    const cell_plan plan = {.who = find_contender("mousse"),
+                            .label = v->label,
+                            .options = v->options,
+                            .schedule = STUDY_COSINE,
+                            .percent = 100,
+                            .figures = v->figures,
+                            .telemetry = (v->figures & TELEMETRY_FIGURES) != 0,
+                            .data_dir = data_dir};
+    if ((v->figures & figures) != 0) MO_TRY(add_cell(p, &plan, NULL, error));
   }
   return MOUSSE_OK;
 }
@@ -243,14 +252,15 @@ static mousse_status add_variants(study_protocol *p, unsigned figures, const cha
 mousse_status protocol_plan(study_protocol *p, const study_scale *scale, unsigned figures,
                             const char *data_dir, mo_error *error)
 {
+  const unsigned slope = figures & VERDICT_FIGURES, own = figures & FIGURE_BIT(steps_saved);
   *p = (study_protocol){.scale = scale};
-  MO_TRY(add_contenders(p, STUDY_COSINE, scale->ablation_size, figures, data_dir, error));
+  for (int regime = 0; regime < scale->regime_count; regime++) {
+    MO_TRY(add_contenders(p, STUDY_COSINE, regime, figures, data_dir, error));
+    MO_TRY(add_shorter(p, "muon", "muon, shorter", regime, slope, data_dir, error));
+  }
+  MO_TRY(add_shorter(p, "mousse", "mousse, shorter", 0, own, data_dir, error));
   MO_TRY(add_variants(p, figures, data_dir, error));
-  MO_TRY(add_contenders(p, STUDY_WSD, scale->ablation_size, figures, data_dir, error));
-  for (int size = 0; size < STUDY_SIZES; size++)
-    if (size != scale->ablation_size)
-      MO_TRY(add_contenders(p, STUDY_COSINE, size, figures & COSINE_FIGURES, data_dir, error));
-  return MOUSSE_OK;
+  return add_contenders(p, STUDY_WSD, 0, figures, data_dir, error);
 }
 
 void protocol_release(study_protocol *p)
@@ -259,47 +269,13 @@ void protocol_release(study_protocol *p)
   *p = (study_protocol){.cells = NULL};
 }
 
-const study_cell *protocol_find(const study_protocol *p, study_schedule schedule, int size,
+const study_cell *protocol_find(const study_protocol *p, study_schedule schedule, int regime,
                                 const char *label)
 {
   for (size_t i = 0; i < p->count; i++) {
     const study_cell *c = &p->cells[i];
-    if (c->schedule == schedule && c->size == size && strcmp(c->label, label) == 0) return c;
+    if (c->schedule == schedule && c->regime == regime && strcmp(c->label, label) == 0)
+      return c;
   }
   return NULL;
-}
-
-static mousse_status add_run(const study_cell *cell, double rate, size_t seed, study_runs *runs,
-                             size_t *index, mo_error *error)
-{
-  char name[STUDY_NAME];
-  train_options run = cell->run;
-  MO_TRY(set_number(&run, "lr", rate, error));
-  MO_TRY(set_number(&run, "seed", (double)seed, error));
-  snprintf(name, sizeof name, "%s,lr=%g,seed=%zu", cell->name, rate, seed);
-  return study_add(runs, name, &run, index, error);
-}
-
-mousse_status cell_add_grid(study_cell *cell, study_runs *runs, mo_error *error)
-{
-  for (size_t i = 0; i < cell->rate_count; i++)
-    MO_TRY(add_run(cell, cell->rates[i], 1, runs, &cell->grid[i], error));
-  return MOUSSE_OK;
-}
-
-mousse_status cell_add_seeds(study_cell *cell, study_runs *runs, mo_error *error)
-{
-  double lowest = INFINITY;
-  cell->best = cell->rate_count;
-  for (size_t i = 0; i < cell->rate_count; i++) {
-    const study_run *r = &runs->runs[cell->grid[i]];
-    if (r->state != STUDY_COMPLETE || !(r->course.val_loss < lowest)) continue;
-    lowest = r->course.val_loss;
-    cell->best = i;
-  }
-  if (cell->best == cell->rate_count) return MOUSSE_OK;
-  cell->seeds[0] = cell->grid[cell->best];
-  for (size_t seed = 2; seed <= cell->seed_count; seed++)
-    MO_TRY(add_run(cell, cell->rates[cell->best], seed, runs, &cell->seeds[seed - 1], error));
-  return MOUSSE_OK;
 }

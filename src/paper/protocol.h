@@ -1,52 +1,67 @@
-/* protocol.h - what is compared, at which size, and how each contender is tuned.
+/* protocol.h - what is compared, in which regime, and how each contender is tuned.
  *
- * A cell is one contender under one schedule at one model size: an optimizer, or Mousse with a
- * switch turned. Every cell gets the same treatment: one run per peak learning rate of its grid
- * with the first seed, then the best learning rate again with the other seeds. The result of a
- * cell is the mean and the deviation of those. All see the same tokens in the same order.
+ * A cell is one contender under one schedule in one regime: an optimizer, or Mousse with a
+ * switch turned. All see the same tokens. A cell goes through three stages:
+ *
+ *     home     in the first regime every contender searches for its learning rate and momentum
+ *              together (search.h), with the same number of runs
+ *     rates    every other cell takes both over and searches for its learning rate again
+ *     verdict  the best learning rate, with seeds that chose nothing
+ *
+ * What a cell says is the mean over the seeds of its verdict. docs/evidence-protocol.md says the
+ * same for readers, with the rule by which results are called results.
  */
 #ifndef MOUSSE_PAPER_PROTOCOL_H
 #define MOUSSE_PAPER_PROTOCOL_H
 
 #include "paper/figures.h"
+#include "paper/scales.h"
+#include "paper/search.h"
 #include "study/runs.h"
 
-enum { STUDY_SIZES = 4, STUDY_MOST_RATES = 8, STUDY_MOST_SEEDS = 8 };
-
-typedef struct study_size {
-  const char *name; /* WIDTHxLAYERS */
-  int width, layers, heads;
-} study_size;
-
-typedef struct study_scale {
-  const char *name, *help;
-  study_size sizes[STUDY_SIZES]; /* from small to large */
-  int ablation_size;             /* which of them the switches are tried at */
-  int vocabulary, sequence_length, batch_size, steps;
-  int val_tokens, validations; /* of a validation; how many of them in a run */
-  int rates, seeds;
-  int variant_rates; /* of Mousse with a switch turned: the middle of the same */
-} study_scale;
-
-const study_scale *study_scale_find(const char *name); /* NULL: no such name */
-extern const char *const study_scale_names[];          /* ending in NULL */
+enum {
+  STUDY_MOST_SEEDS = 8,
+  STUDY_SEARCH_SEED = 1,    /* of the runs that choose */
+  STUDY_FIRST_SEED = 101,   /* of the verdict's */
+  STUDY_SHORT_PERCENT = 88, /* of the steps: a run that measures what steps are worth */
+  STUDY_WAVE = 4            /* runs of a search between two looks at it */
+};
 
 typedef enum study_schedule { STUDY_COSINE, STUDY_WSD } study_schedule;
 
+/* Who takes part: contenders.def. */
+typedef struct study_contender {
+  const char *label, *optimizer, *options;
+  const char *momentum; /* the option, as opt.mu */
+  double lr;            /* where the search starts */
+  bool in_paper;        /* one of the paper's own */
+} study_contender;
+extern const study_contender study_contenders[];
+extern const size_t study_contender_count;
+
 typedef struct study_cell {
-  char name[96];         /* "cosine,64x3,mousse": the first part of its runs' names */
+  char name[96];         /* "cosine,64x3,8k,mousse": the first part of its runs' names */
   const char *optimizer; /* "mousse" */
-  const char *label;     /* in charts: the optimizer, or the switch that is turned */
-  bool contender;        /* compared under every schedule and size, not only one switch */
-  unsigned figures;      /* bits of enum figure_id that need it */
-  int size;
+  const char *label;     /* in charts: the contender, or the switch that is turned */
+  bool contender;        /* compared in every regime, not only one switch */
+  bool home;             /* finds the momentum as well */
+  size_t who;       /* of the contenders: whose momentum and learning rate it starts with */
+  size_t follows;   /* the cell whose learning rate it takes; SIZE_MAX: it finds its own */
+  unsigned figures; /* bits of enum figure_id that need it; 0: only its home search */
+  int regime;
   study_schedule schedule;
-  train_options run; /* without learning rate and seed */
-  double rates[STUDY_MOST_RATES];
-  size_t rate_count, seed_count;
-  size_t grid[STUDY_MOST_RATES];  /* runs of the first seed, by learning rate */
-  size_t seeds[STUDY_MOST_SEEDS]; /* runs of the best learning rate, by seed */
-  size_t best;                    /* of the rates; rate_count: all diverged */
+  train_options run;          /* without learning rate, momentum and seed */
+  double lr, rest;            /* where its search starts; rest: 1 - momentum */
+  search tuning;              /* dimensions: the learning rate and, at home, the rest */
+  size_t waiting[STUDY_WAVE]; /* runs of the last wave */
+  search_point points[STUDY_WAVE];
+  size_t waiting_count;
+  /* What the search says at the best momentum, by rising learning rate: */
+  double rates[SEARCH_MOST];
+  size_t grid[SEARCH_MOST], rate_count;
+  size_t best; /* of the rates; rate_count: all diverged */
+  bool inside; /* the best values are at no edge of those tried */
+  size_t seeds[STUDY_MOST_SEEDS], seed_count; /* runs of the verdict */
 } study_cell;
 
 typedef struct study_protocol {
@@ -60,12 +75,17 @@ mousse_status protocol_plan(study_protocol *protocol, const study_scale *scale,
                             unsigned figures, const char *data_dir, mo_error *error);
 void protocol_release(study_protocol *protocol);
 
-/* The first stage's runs of a cell; then, once they have ended, the second's. */
-mousse_status cell_add_grid(study_cell *cell, study_runs *runs, mo_error *error);
-mousse_status cell_add_seeds(study_cell *cell, study_runs *runs, mo_error *error);
-
 /* NULL: there is none. */
 const study_cell *protocol_find(const study_protocol *protocol, study_schedule schedule,
-                                int size, const char *label);
+                                int regime, const char *label);
+
+/* tuning.c: looks at the runs that have ended and adds the next ones of the searches, those at
+ * home or all others. more: some were added; to be called again when they have ended. */
+mousse_status protocol_tune(study_protocol *protocol, bool home, study_runs *runs, bool *more,
+                            mo_error *error);
+/* The runs of the verdict, after the searches. */
+mousse_status protocol_add_seeds(study_protocol *protocol, study_runs *runs, mo_error *error);
+
+double cell_momentum(const study_cell *cell); /* the best one of its search */
 
 #endif

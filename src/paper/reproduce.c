@@ -1,4 +1,4 @@
-/* reproduce.c - tokens, then the runs of the protocol in two stages, then the figures. */
+/* reproduce.c - tokens, then the runs of the protocol stage by stage, then the figures. */
 #include "paper/reproduce.h"
 
 #include "base/file.h"
@@ -56,18 +56,6 @@ static mousse_status data_directory(const reproduction *what, char data_dir[MO_S
   return MOUSSE_OK;
 }
 
-static mousse_status add_grids(study_protocol *p, study_runs *runs, mo_error *error)
-{
-  for (size_t i = 0; i < p->count; i++) MO_TRY(cell_add_grid(&p->cells[i], runs, error));
-  return MOUSSE_OK;
-}
-
-static mousse_status add_seeds(study_protocol *p, study_runs *runs, mo_error *error)
-{
-  for (size_t i = 0; i < p->count; i++) MO_TRY(cell_add_seeds(&p->cells[i], runs, error));
-  return MOUSSE_OK;
-}
-
 static mousse_status check_ends(const study_runs *runs, mo_error *error)
 {
   for (size_t i = 0; i < runs->count; i++)
@@ -86,28 +74,40 @@ static mousse_status execute(study_runs *runs, const reproduction *what, int *st
   return *stopped != 0 ? MOUSSE_OK : check_ends(runs, error);
 }
 
+/* Wave after wave, until every search has used its budget. */
+static mousse_status tune(study_protocol *p, bool home, study_runs *runs,
+                          const reproduction *what, int *stopped, mo_error *error)
+{
+  bool more = true;
+  while (more && *stopped == 0) {
+    MO_TRY(protocol_tune(p, home, runs, &more, error));
+    if (more) MO_TRY(execute(runs, what, stopped, error));
+  }
+  return MOUSSE_OK;
+}
+
 static mousse_status make_runs(study_protocol *p, study_runs *runs, const reproduction *what,
                                int *stopped, mo_error *error)
 {
-  MO_TRY(add_grids(p, runs, error));
-  MO_TRY(execute(runs, what, stopped, error));
+  *stopped = 0;
+  MO_TRY(tune(p, true, runs, what, stopped, error));
+  MO_TRY(tune(p, false, runs, what, stopped, error));
   if (*stopped != 0) return MOUSSE_OK;
-  MO_TRY(add_seeds(p, runs, error));
+  MO_TRY(protocol_add_seeds(p, runs, error));
   return execute(runs, what, stopped, error);
 }
 
 static void describe(const reproduction *what, json_t *results)
 {
   const study_scale *s = what->scale;
-  char text[512];
-  snprintf(
-      text, sizeof text,
-      "Scale '%s': %d steps of %d sequences of %d tokens; every optimizer gets the same "
-      "number of peak learning rates (%d, a factor of 2 apart; Mousse with a switch turned: "
-      "%d) with one seed, and its best one %d seeds in all. Losses are means and standard "
-      "deviations over those, at the end of the schedule.",
-      s->name, s->steps, s->batch_size, s->sequence_length, s->rates, s->variant_rates,
-      s->seeds);
+  char text[640];
+  snprintf(text, sizeof text,
+           "Scale '%s' of docs/evidence-protocol.md. Every contender searches for its learning "
+           "rate and momentum together, with %d runs of one seed in the regime %s; in every "
+           "other regime it keeps the momentum and searches for its learning rate with %d. The "
+           "best is then trained with %d other seeds, which chose nothing; losses and "
+           "differences, paired by seed, are over those, at the end of the schedule.",
+           s->name, s->search_runs, s->regimes[0].name, s->rates, s->seeds);
   results_note(results, text);
   results_note(results, "Embedding and head are trained with Lion (with AdamW in the runs of "
                         "AdamW), the head's learning rate divided by the root of the width.");
@@ -154,6 +154,22 @@ static mousse_status open_runs(const reproduction *what, study_runs *runs, mo_er
   return mo_path_join(runs->directory, sizeof runs->directory, what->directory, "runs", error);
 }
 
+/* Goes through the stages as far as the runs that are there allow. */
+static mousse_status plan_runs(study_protocol *p, study_runs *runs, mo_error *error)
+{
+  for (int home = 1; home >= 0; home--) {
+    bool more = true;
+    while (more) {
+      MO_TRY(protocol_tune(p, home == 1, runs, &more, error));
+      MO_TRY(study_look(runs, error));
+      for (size_t i = 0; i < runs->count; i++)
+        if (!study_run_ended(&runs->runs[i])) return MOUSSE_OK;
+    }
+  }
+  MO_TRY(protocol_add_seeds(p, runs, error));
+  return study_look(runs, error);
+}
+
 mousse_status reproduce_plan(const reproduction *what, study_runs *runs, mo_error *error)
 {
   char data_dir[MO_SETTING_PATH];
@@ -161,7 +177,7 @@ mousse_status reproduce_plan(const reproduction *what, study_runs *runs, mo_erro
   MO_TRY(open_runs(what, runs, error));
   MO_TRY(data_directory(what, data_dir, error));
   mousse_status status = protocol_plan(&protocol, what->scale, what->figures, data_dir, error);
-  if (status == MOUSSE_OK) status = add_grids(&protocol, runs, error);
+  if (status == MOUSSE_OK) status = plan_runs(&protocol, runs, error);
   protocol_release(&protocol);
   return status;
 }

@@ -21,7 +21,7 @@ typedef struct reproduction {
   study_execution execution;
 } reproduction;
 
-/* The runs that would be made, in their first stage: for a look before. */
+/* The runs that are there or would be made next: which come after them depends on these. */
 mousse_status reproduce_plan(const reproduction *what, study_runs *runs, mo_error *error);
 
 /* Makes the runs and the document. stopped: a signal asked to stop, results is NULL then and

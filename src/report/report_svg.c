@@ -206,6 +206,17 @@ static void print_curve(FILE *script, const json_t *series, size_t number, chart
   print_quoted(script, text_of(series, "name"));
 }
 
+/* Bars start at 0, but some may go down from there. */
+static bool has_negative(const json_t *list)
+{
+  for (size_t s = 0; s < json_array_size(list); s++) {
+    const json_t *points = json_object_get(json_array_get(list, s), "points");
+    for (size_t i = 0; i < json_array_size(points); i++)
+      if (json_number_value(json_array_get(json_array_get(points, i), 1)) < 0) return true;
+  }
+  return false;
+}
+
 static void print_script(FILE *script, const json_t *results, const json_t *chart)
 {
   const json_t *list = json_object_get(chart, "series");
@@ -221,7 +232,8 @@ static void print_script(FILE *script, const json_t *results, const json_t *char
   print_axis(script, chart, "x");
   print_axis(script, chart, "y");
   if (bars)
-    fprintf(script, "set yrange [0:*]\nset xrange [-0.6:%zu-0.4]\n",
+    fprintf(script, "set yrange [%s:*]\nset xrange [-0.6:%zu-0.4]\nset xzeroaxis\n",
+            has_negative(list) ? "*" : "0",
             json_array_size(json_object_get(json_object_get(chart, "x"), "categories")));
   else if (is_log(chart, "x"))
     print_log_range(script, chart);

@@ -1,4 +1,4 @@
-/* loss_watch.c - follows a run's metrics.jsonl and says when it has diverged. */
+/* loss_watch.c - follows a run's metrics.jsonl and says when to stop it. */
 #include "study/loss_watch.h"
 
 #include "study/metrics_line.h"
@@ -34,35 +34,46 @@ static void take_step(loss_watch *w, const metrics_line *line)
   w->window[w->seen++ % STUDY_WINDOW] = w->loss;
 }
 
-/* A line that cannot be read says nothing here; whoever reads the record is told. */
-static bool take_line(loss_watch *w, const char *text, uint64_t most_skipped)
+static bool is_hopeless(const metrics_line *line, const loss_rule *rule)
 {
-  metrics_line line;
-  bool diverged = false;
-  if (metrics_line_read(&line, text, strlen(text), NULL) != MOUSSE_OK) return false;
-  if (line.kind == METRICS_VALIDATION) w->val_loss = line.loss;
-  if (line.kind == METRICS_STEP) {
-    take_step(w, &line);
-    diverged = has_diverged(w, most_skipped);
-  }
-  metrics_line_release(&line);
-  return diverged;
+  for (size_t i = 0; i < rule->limit_count; i++)
+    if (rule->limits[i].step == line->step && !(line->loss <= rule->limits[i].loss))
+      return true;
+  return false;
 }
 
-bool loss_watch_follow(loss_watch *watch, const char *directory, uint64_t most_skipped)
+/* A line that cannot be read says nothing here; whoever reads the record is told. */
+static loss_verdict take_line(loss_watch *w, const char *text, const loss_rule *rule)
+{
+  metrics_line line;
+  loss_verdict verdict = LOSS_FINE;
+  if (metrics_line_read(&line, text, strlen(text), NULL) != MOUSSE_OK) return LOSS_FINE;
+  if (line.kind == METRICS_VALIDATION) {
+    w->val_loss = line.loss;
+    if (is_hopeless(&line, rule)) verdict = LOSS_HOPELESS;
+  }
+  if (line.kind == METRICS_STEP) {
+    take_step(w, &line);
+    if (has_diverged(w, rule->most_skipped)) verdict = LOSS_DIVERGED;
+  }
+  metrics_line_release(&line);
+  return verdict;
+}
+
+loss_verdict loss_watch_follow(loss_watch *watch, const char *directory, const loss_rule *rule)
 {
   char path[MO_SETTING_PATH + 32], line[LONGEST_LINE];
-  bool diverged = false;
+  loss_verdict verdict = LOSS_FINE;
   snprintf(path, sizeof path, "%s/metrics.jsonl", directory);
   FILE *file = fopen(path, "re");
-  if (file == NULL) return false; /* the run has not begun */
+  if (file == NULL) return LOSS_FINE; /* the run has not begun */
   if (fseek(file, watch->offset, SEEK_SET) == 0) {
-    while (!diverged && fgets(line, sizeof line, file) != NULL) {
+    while (verdict == LOSS_FINE && fgets(line, sizeof line, file) != NULL) {
       if (strchr(line, '\n') == NULL) break;
       watch->offset = ftell(file);
-      diverged = take_line(watch, line, most_skipped);
+      verdict = take_line(watch, line, rule);
     }
   }
   fclose(file);
-  return diverged;
+  return verdict;
 }

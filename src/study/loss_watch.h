@@ -1,9 +1,11 @@
-/* loss_watch.h - when a run is given up: its last ten losses are on average more than 1 nat
- * above its very first, or as many steps in a row as the run's own limit had no finite
- * gradient.
+/* loss_watch.h - when a run is stopped before its end.
  *
- * The rule looks at every line of metrics.jsonl in order, so whether a run has diverged does
- * not depend on when it is looked at.
+ *     diverged   its last ten losses are on average more than 1 nat above its very first, or as
+ *                many steps in a row as the run's own limit had no finite gradient
+ *     hopeless   a validation is above the limit that was set for its step (study_run.rule)
+ *
+ * The rule looks at every line of metrics.jsonl in order, so what it says does not depend on
+ * when it is asked.
  */
 #ifndef MOUSSE_STUDY_LOSS_WATCH_H
 #define MOUSSE_STUDY_LOSS_WATCH_H
@@ -13,8 +15,10 @@
 /* Forgets what was read. */
 void loss_watch_start(loss_watch *watch);
 
+typedef enum loss_verdict { LOSS_FINE, LOSS_DIVERGED, LOSS_HOPELESS } loss_verdict;
+
 /* Reads the lines added to DIRECTORY/metrics.jsonl since the last call; an unfinished last line
- * is left for the next. True: diverged. */
-bool loss_watch_follow(loss_watch *watch, const char *directory, uint64_t most_skipped);
+ * is left for the next. */
+loss_verdict loss_watch_follow(loss_watch *watch, const char *directory, const loss_rule *rule);
 
 #endif

@@ -63,7 +63,9 @@ static mousse_status write_result(const study_run *r, const struct rusage *used,
                                   mo_error *error)
 {
   const run_result result = {
-      .status = r->state == STUDY_COMPLETE ? RECORD_COMPLETE : RECORD_DIVERGED,
+      .status = r->state == STUDY_COMPLETE   ? RECORD_COMPLETE
+                : r->state == STUDY_DIVERGED ? RECORD_DIVERGED
+                                             : RECORD_HOPELESS,
       .steps = r->course.step,
       .peak_bytes = (double)used->ru_maxrss * 1024,
       .wall_seconds = mo_seconds() - r->started,
@@ -74,15 +76,17 @@ static mousse_status write_result(const study_run *r, const struct rusage *used,
 
 /* All of the file once more: the child may have cut off and rewritten what was read while it
  * went on. */
-static bool whole_course_diverged(study_run *r)
+static loss_verdict whole_course(study_run *r)
 {
   loss_watch_start(&r->course);
-  return loss_watch_follow(&r->course, r->directory, (uint64_t)r->run.max_skipped);
+  return loss_watch_follow(&r->course, r->directory, &r->rule);
 }
 
 static study_state end_state(study_run *r, int status)
 {
-  if (whole_course_diverged(r)) return STUDY_DIVERGED;
+  const loss_verdict verdict = whole_course(r);
+  if (verdict == LOSS_DIVERGED) return STUDY_DIVERGED;
+  if (verdict == LOSS_HOPELESS) return STUDY_HOPELESS;
   const bool all_steps = r->course.step >= (uint64_t)r->run.num_iterations;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && all_steps) return STUDY_COMPLETE;
   return r->asked_to_stop ? STUDY_STOPPED : STUDY_FAILED;
@@ -94,16 +98,15 @@ mousse_status run_child_attend(study_run *r, bool stop_diverged, mo_error *error
   struct rusage used = {0};
   const pid_t ended = wait4(r->child, &status, WNOHANG, &used);
   if (ended == 0) {
-    if (loss_watch_follow(&r->course, r->directory, (uint64_t)r->run.max_skipped) &&
-        stop_diverged)
+    const loss_verdict verdict = loss_watch_follow(&r->course, r->directory, &r->rule);
+    if (verdict == LOSS_HOPELESS || (verdict == LOSS_DIVERGED && stop_diverged))
       kill(r->child, SIGKILL);
     return MOUSSE_OK;
   }
   if (ended < 0 && errno == EINTR) return MOUSSE_OK;
   r->child = 0;
   r->state = ended < 0 ? STUDY_FAILED : end_state(r, status);
-  const bool ended_for_good = r->state == STUDY_COMPLETE || r->state == STUDY_DIVERGED;
-  return ended_for_good ? write_result(r, &used, error) : MOUSSE_OK;
+  return study_run_ended(r) ? write_result(r, &used, error) : MOUSSE_OK;
 }
 
 mousse_status run_child_look(study_run *r, mo_error *error)
@@ -112,5 +115,6 @@ mousse_status run_child_look(study_run *r, mo_error *error)
   MO_TRY(run_result_read(&result, r->directory, error));
   if (result.status == RECORD_COMPLETE) r->state = STUDY_COMPLETE;
   if (result.status == RECORD_DIVERGED) r->state = STUDY_DIVERGED;
+  if (result.status == RECORD_HOPELESS) r->state = STUDY_HOPELESS;
   return MOUSSE_OK;
 }

@@ -17,9 +17,9 @@ void run_mean_add(run_mean *mean, double value);
 /* Half of the 95% interval of the mean by Student's t; infinite for one value, NaN for none. */
 double run_mean_margin(run_mean mean);
 
-/* Whether a mean is clearly above ("worse") or below another, at 95% by Welch's t; at least
- * three runs each are asked for. */
-const char *run_mean_verdict(run_mean variant, run_mean reference);
+/* What a paired difference (run_group_paired) says: clearly "worse" (above 0) or "better" when 0
+ * is outside of its 95% interval; at least three pairs are asked for. */
+const char *run_mean_verdict(run_mean difference);
 
 /* "4.1961 ± 0.0032 (3)" as a cell of a table: mean, spread, number of runs. */
 void run_mean_text(run_mean mean, char text[64]);

@@ -280,6 +280,7 @@ bool run_record_blew_up(const run_record *record)
 const char *run_record_state(const run_record *record)
 {
   if (record->result.status == RECORD_DIVERGED) return "diverged";
+  if (record->result.status == RECORD_HOPELESS) return "hopeless";
   if (record->result.status == RECORD_FAILED) return "failed";
   return record->complete ? "complete" : "not finished";
 }

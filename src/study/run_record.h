@@ -67,7 +67,7 @@ mousse_status run_record_parse(run_record *record, const record_text *text, reco
 /* The peak learning rate: as set, or the optimizer's default. */
 double run_record_lr(const run_record *record);
 
-/* "complete", "diverged", "failed" or "not finished". */
+/* "complete", "diverged", "hopeless", "failed" or "not finished". */
 const char *run_record_state(const run_record *record);
 
 /* Whether it was stopped as diverged, or its last loss is not finite or more than 1 nat above

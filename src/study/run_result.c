@@ -13,7 +13,7 @@
 
 enum { LARGEST_RESULT = 1 << 20, LONGEST_PATH = 4096 };
 
-static const char *const status_names[] = {"", "complete", "diverged", "failed"};
+static const char *const status_names[] = {"", "complete", "diverged", "hopeless", "failed"};
 
 static record_status status_of(const char *name)
 {
@@ -28,10 +28,11 @@ static mousse_status take(run_result *result, const json_t *object, const char *
   const char *name = json_string_value(json_object_get(object, "status"));
   result->status = status_of(name != NULL ? name : "");
   if (result->status == RECORD_UNKNOWN)
-    return mo_fail(error, MOUSSE_BAD_FORMAT,
-                   "%.300s: status is '%.40s', expected complete, diverged or failed; remove "
-                   "the file to repeat the run",
-                   path, name != NULL ? name : "");
+    return mo_fail(
+        error, MOUSSE_BAD_FORMAT,
+        "%.300s: status is '%.40s', expected complete, diverged, hopeless or failed; remove "
+        "the file to repeat the run",
+        path, name != NULL ? name : "");
   result->steps = (uint64_t)json_integer_value(json_object_get(object, "steps"));
   metrics_number(object, "peak_bytes", &result->peak_bytes);
   metrics_number(object, "wall_seconds", &result->wall_seconds);

@@ -1,6 +1,6 @@
 /* run_result.h - DIR/result.json: how a run ended that 'mousse sweep' or 'reproduce' made.
  *
- *     {"status": "complete" | "diverged" | "failed", "steps": N, "peak_bytes": N,
+ *     {"status": "complete" | "diverged" | "hopeless" | "failed", "steps": N, "peak_bytes": N,
  *      "wall_seconds": x, "cpu_seconds": x}
  *
  * It is there only when the run has ended for good, and is read and written only here.
@@ -17,6 +17,7 @@ typedef enum record_status {
   RECORD_UNKNOWN, /* there is no result.json */
   RECORD_COMPLETE,
   RECORD_DIVERGED,
+  RECORD_HOPELESS, /* stopped: too far behind where it was to be compared with */
   RECORD_FAILED
 } record_status;
 

@@ -13,9 +13,14 @@
 
 const char *study_state_name(study_state state)
 {
-  static const char *const names[] = {"waiting",  "stopped",  "running",
-                                      "complete", "diverged", "failed"};
+  static const char *const names[] = {"waiting",  "stopped",  "running", "complete",
+                                      "diverged", "hopeless", "failed"};
   return names[state];
+}
+
+bool study_run_ended(const study_run *r)
+{
+  return r->state == STUDY_COMPLETE || r->state == STUDY_DIVERGED || r->state == STUDY_HOPELESS;
 }
 
 size_t study_count(const study_runs *runs, study_state state)
@@ -83,6 +88,7 @@ mousse_status study_add(study_runs *runs, const char *name, const train_options 
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for %zu runs", at + 1);
   study_run *r = &runs->runs[at];
   *r = (study_run){.run = *run};
+  r->rule.most_skipped = (uint64_t)run->max_skipped;
   memcpy(r->name, name, strlen(name) + 1);
   MO_TRY(mo_path_join(r->directory, sizeof r->directory, runs->directory, name, error));
   if (strlen(r->directory) >= sizeof r->run.out)
@@ -114,7 +120,7 @@ static mousse_status look_at(study_run *r, mo_error *error)
   mo_release(NULL, made, sizeof *made);
   if (status == MOUSSE_OK) status = run_child_look(r, error);
   if (status != MOUSSE_OK) return status;
-  loss_watch_follow(&r->course, r->directory, (uint64_t)r->run.max_skipped);
+  loss_watch_follow(&r->course, r->directory, &r->rule);
   if (r->state == STUDY_WAITING && r->course.step > 0) r->state = STUDY_STOPPED;
   return MOUSSE_OK;
 }

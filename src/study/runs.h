@@ -18,7 +18,7 @@
 
 #include <sys/types.h>
 
-enum { STUDY_NAME = 192, STUDY_WINDOW = 10 };
+enum { STUDY_NAME = 192, STUDY_WINDOW = 10, STUDY_LIMITS = 32 };
 
 typedef enum study_state {
   STUDY_WAITING,
@@ -26,6 +26,7 @@ typedef enum study_state {
   STUDY_RUNNING,
   STUDY_COMPLETE,
   STUDY_DIVERGED, /* stopped early: see loss_watch.h */
+  STUDY_HOPELESS, /* likewise: it was too far behind where it was to be compared with */
   STUDY_FAILED    /* the child ended with an error; tried again when the study is repeated */
 } study_state;
 
@@ -41,10 +42,21 @@ typedef struct loss_watch {
   uint64_t seen, skipped; /* steps, and the last ones of them in a row without a gradient */
 } loss_watch;
 
+/* When a run is stopped before its end. */
+typedef struct loss_rule {
+  uint64_t most_skipped; /* steps in a row without a finite gradient */
+  size_t limit_count;
+  struct {
+    uint64_t step;
+    double loss;
+  } limits[STUDY_LIMITS]; /* a validation at this step that is above this loss */
+} loss_rule;
+
 typedef struct study_run {
   char name[STUDY_NAME], directory[MO_SETTING_PATH];
   train_options run;
   study_state state;
+  loss_rule rule;
   loss_watch course;
   pid_t child;
   double started;
@@ -76,7 +88,10 @@ typedef struct study_execution {
  * other options is refused. */
 mousse_status study_look(study_runs *runs, mo_error *error);
 
-/* Takes every run that is not complete or diverged to its end. A failed run does not stop the
+/* Whether a run has ended for good: complete, diverged or hopeless. */
+bool study_run_ended(const study_run *run);
+
+/* Takes every run that has not ended to its end. A failed run does not stop the
  * others. stopped: a signal asked to stop; all is saved. */
 mousse_status study_execute(study_runs *runs, const study_execution *how, int *stopped,
                             mo_error *error);

@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "cli"))
 from program import MOUSSE, ProgramTest  # noqa: E402
 
-FIGURES = ("lr-sweep wsd excessive-loss steps-saved pareto memory grafting trace-norm tempering sides refresh "
+FIGURES = ("verdict tuning lr-sweep wsd excessive-loss steps-saved pareto memory grafting trace-norm tempering sides refresh "
            "preconditioner beyond").split()
 
 
@@ -38,24 +38,50 @@ class Reproduce(ProgramTest):
                 for run in figure["runs"]:
                     self.check_run(run)
         self.check_mean(results)
+        self.check_care(results)
         shown = self.output("report", "out/results.json", "--text").decode()
         for figure in results["figures"]:
             self.assertIn(figure["title"][:40], shown)
 
     def check_run(self, name):
         result = json.loads(self.read(f"out/runs/{name}/result.json"))
-        self.assertIn(result["status"], ("complete", "diverged"))
+        self.assertIn(result["status"], ("complete", "diverged", "hopeless"))
 
     def check_mean(self, results):
-        """One figure's number again from the runs' own files."""
-        row = results["figures"][0]["tables"][0]["rows"][1]
-        size, optimizer, lr, _, text = row[:5]
+        """One figure's numbers again from the runs' own files: Muon in every regime, and what it gains over AdamW."""
+        figures = {figure["id"]: figure for figure in results["figures"]}
+        control, verdicts = figures["verdict"]["tables"]
+        tuned = {tuple(row[:2]): row[2:4] for row in figures["tuning"]["tables"][0]["rows"]}
+        for regime, _, _, slope, difference, saved, _ in control["rows"]:
+            losses = {who: self.final_losses(regime, who, *tuned[who, regime]) for who in ("muon", "adamw")}
+            shorter = self.final_losses(regime, "muon, shorter", *tuned["muon", regime])
+            mean = sum(losses["muon"]) / 2
+            gain = (sum(losses["muon"]) - sum(losses["adamw"])) / 2
+            text = [row[2] for row in verdicts["rows"] if row[:2] == ["muon", regime]][0]
+            self.assertEqual(text.split()[0], f"{mean:.4f}")
+            self.assertEqual(difference.split()[0], f"{gain:+.4f}")
+            percent = 100 * (1 - 21 / 24)  # 88% of 24 steps are 21
+            wanted = (sum(shorter) / 2 - mean) / percent
+            if wanted > 0:
+                self.assertAlmostEqual(slope, wanted, 6)
+                self.assertAlmostEqual(saved, -gain / wanted, 3)
+
+    def final_losses(self, regime, who, lr, momentum):
         losses = []
-        for seed in (1, 2):
-            path = f"out/runs/cosine,{size},{optimizer},lr={lr:g},seed={seed}/metrics.jsonl"
-            lines = [json.loads(line) for line in self.read(path).splitlines()]
+        for seed in (101, 102):
+            name = f"cosine,{regime},{who}".replace(" ", "") + f",lr={lr:.4g},momentum={momentum:.4g},seed={seed}"
+            lines = [json.loads(line) for line in self.read(f"out/runs/{name}/metrics.jsonl").splitlines()]
             losses.append([line["val_loss"] for line in lines if "val_loss" in line][-1])
-        self.assertEqual(text.split()[0], f"{sum(losses) / 2:.4f}")
+        return losses
+
+    def check_care(self, results):
+        """The same number of runs for everybody, and none of the verdict's seeds among those that chose."""
+        figures = {figure["id"]: figure for figure in results["figures"]}
+        rows = figures["tuning"]["tables"][0]["rows"]
+        first = rows[0][1]
+        self.assertEqual({row[5] for row in rows if row[1] == first}, {4})
+        self.assertEqual({row[5] for row in rows if row[1] != first}, {1})
+        self.assertGreater(len({row[0] for row in rows}), 6)
 
     def test_killed_and_started_again_it_gives_the_same(self):
         words = ["reproduce", "sides", "--scale", "smoke", "--quiet"]

@@ -124,6 +124,8 @@ static void test_a_flag_replaces_the_option_of_the_file(void **state)
   study_release(&runs);
 }
 
+static const loss_rule three_skipped = {.most_skipped = 3};
+
 static void write_losses(void **state, const double *losses, size_t count)
 {
   char text[8192];
@@ -145,7 +147,7 @@ static bool diverges(void **state, const double *losses, size_t count)
   loss_watch course;
   write_losses(state, losses, count);
   loss_watch_start(&course);
-  return loss_watch_follow(&course, *state, 3);
+  return loss_watch_follow(&course, *state, &three_skipped) == LOSS_DIVERGED;
 }
 
 static void test_divergence(void **state)
@@ -169,8 +171,29 @@ static double last_validation(void **state, const char *text)
   loss_watch course;
   scratch_write(state, "metrics.jsonl", text, strlen(text));
   loss_watch_start(&course);
-  assert_false(loss_watch_follow(&course, *state, 3));
+  assert_int_equal(loss_watch_follow(&course, *state, &three_skipped), LOSS_FINE);
   return course.val_loss;
+}
+
+/* Only at its step, and only above: what is not finite is above everything. */
+static void test_a_run_that_is_behind_is_hopeless(void **state)
+{
+  static const struct {
+    const char *loss;
+    loss_verdict expected;
+  } cases[] = {{"4.5", LOSS_FINE}, {"4.51", LOSS_HOPELESS}, {"null", LOSS_HOPELESS}};
+  const loss_rule rule = {.most_skipped = 3, .limit_count = 1, .limits = {{20, 4.5}}};
+  for (size_t i = 0; i < 3; i++) {
+    char text[160];
+    loss_watch course;
+    snprintf(text, sizeof text,
+             "{\"step\": 10, \"tokens\": 2, \"val_loss\": 9}\n{\"step\": 20, \"tokens\": 2, "
+             "\"val_loss\": %s}\n",
+             cases[i].loss);
+    scratch_write(state, "metrics.jsonl", text, strlen(text));
+    loss_watch_start(&course);
+    assert_int_equal(loss_watch_follow(&course, *state, &rule), cases[i].expected);
+  }
 }
 
 /* null stands for a loss that was not finite: it is not 0, which would be the best of all. */
@@ -198,7 +221,7 @@ static void test_divergence_does_not_depend_on_when_it_is_looked_for(void **stat
   loss_watch_start(&course);
   for (size_t bytes = 0; bytes <= size && !diverged; bytes++) {
     scratch_write(state, "metrics.jsonl", text, bytes);
-    diverged = loss_watch_follow(&course, *state, 3);
+    diverged = loss_watch_follow(&course, *state, &three_skipped) == LOSS_DIVERGED;
   }
   assert_true(diverged);
   assert_int_equal(course.step, 10); /* 2 of 5, 8 of 7: the first window is 6.6 */
@@ -215,6 +238,7 @@ int main(void)
       cmocka_unit_test(test_names_tell_values_apart),
       cmocka_unit_test(test_a_flag_replaces_the_option_of_the_file),
       scratch_test(test_divergence),
+      scratch_test(test_a_run_that_is_behind_is_hopeless),
       scratch_test(test_a_null_validation_is_no_number),
       scratch_test(test_divergence_does_not_depend_on_when_it_is_looked_for),
   };

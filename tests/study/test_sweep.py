@@ -55,7 +55,7 @@ class Sweep(ProgramTest):
         for name in names:
             self.assertIn(name, table)
         for path in glob.glob(self.path("sweeps/grid/*/result.json")):
-            result = json.load(open(path))
+            result = json.loads(self.read(path))
             self.assertEqual(result["status"], "complete")
             self.assertEqual(result["steps"], 30)
             self.assertGreater(result["peak_bytes"], 1e6)
@@ -84,7 +84,7 @@ class Sweep(ProgramTest):
         words = ["sweep", "grid.yaml", "--num-iterations", "3000", "--out", "s"]
         process = subprocess.Popen([MOUSSE, *words], cwd=self.folder, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, text=True)
-        while len(glob.glob(self.path("s/*/metrics.jsonl"))) < 1:
+        while not any(b'"loss"' in self.read(path) for path in glob.glob(self.path("s/*/metrics.jsonl"))):
             time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
         said, _ = process.communicate(timeout=60)

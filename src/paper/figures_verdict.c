@@ -1,0 +1,216 @@
+/* figures_verdict.c - who needs fewer steps and seconds, in which regime, and how everybody was
+ * tuned.
+ *
+ *     steps saved = -(paired difference of final losses) / (nats per % of the steps)
+ *
+ * the latter measured in the same regime by Muon with a schedule of 88% of the steps. A regime
+ * counts only when its control holds: Muon, against AdamW, saves at least 15%.
+ */
+#include "paper/evidence.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const study_cell *find(const study_evidence *e, int regime, const char *label)
+{
+  return protocol_find(e->protocol, STUDY_COSINE, regime, label);
+}
+
+static const char *regime_name(const study_evidence *e, int regime)
+{
+  return e->protocol->scale->regimes[regime].name;
+}
+
+/* "-0.0346 ± 0.0081": a paired difference with its 95% interval. */
+static void difference_text(const run_mean *difference, char text[64])
+{
+  const double margin = run_mean_margin(*difference);
+  if (difference->count == 0)
+    snprintf(text, 64, "diverged");
+  else if (isfinite(margin))
+    snprintf(text, 64, "%+.4f ± %.4f", difference->mean, margin);
+  else
+    snprintf(text, 64, "%+.4f (one pair)", difference->mean);
+}
+
+static void add_control_row(const study_evidence *e, int regime, json_t *figure, json_t *table)
+{
+  cell_gain gain;
+  char text[64];
+  const bool fit = regime_is_fit(e, regime, &gain);
+  const study_regime *r = &e->protocol->scale->regimes[regime];
+  json_t *row = results_row(table);
+  difference_text(&gain.difference, text);
+  results_text(row, r->name);
+  results_number(row, r->steps);
+  results_number(row, (double)r->steps * r->batch_size * e->protocol->scale->sequence_length /
+                          study_regime_weights(e->protocol->scale, r));
+  results_number(row, regime_slope(e, regime));
+  results_text(row, text);
+  results_number(row, gain.steps);
+  results_text(row, fit ? "fit" : "unfit");
+  cell_name_runs(e, find(e, regime, "adamw"), figure);
+  cell_name_runs(e, find(e, regime, "muon, shorter"), figure);
+}
+
+static void add_control(const study_evidence *e, json_t *figure)
+{
+  static const char *const columns[] = {
+      "regime",        "steps",          "tokens / weight",  "nats per % of steps",
+      "Muon to AdamW", "steps saved, %", "for the question", NULL};
+  json_t *table = results_table(
+      figure, "The control: Muon must save 15% of AdamW's steps, or the regime is unfit",
+      columns);
+  for (int regime = 0; regime < e->protocol->scale->regime_count; regime++)
+    add_control_row(e, regime, figure, table);
+}
+
+static void add_verdict_row(const study_evidence *e, const study_cell *c, json_t *figure,
+                            json_t *table)
+{
+  const study_cell *muon = find(e, c->regime, "muon"), *adamw = find(e, c->regime, "adamw");
+  const cell_gain gain = cell_gain_over(e, c, muon);
+  char loss[64], difference[64];
+  json_t *row = results_row(table);
+  run_mean_text(cell_group(e, c)->final_loss, loss);
+  difference_text(&gain.difference, difference);
+  results_text(row, c->label);
+  results_text(row, regime_name(e, c->regime));
+  results_text(row, loss);
+  results_text(row, c == muon ? "" : difference);
+  results_text(row, c == muon ? "" : run_mean_verdict(gain.difference));
+  results_number(row, c == muon ? NAN : gain.steps);
+  results_number(row, c == muon ? NAN : gain.margin);
+  results_number(row, c == muon ? NAN : gain.seconds);
+  results_number(row, c == adamw ? NAN : cell_gain_over(e, c, adamw).steps);
+  cell_name_runs(e, c, figure);
+}
+
+static void add_verdicts(const study_evidence *e, json_t *figure)
+{
+  static const char *const columns[] = {
+      "contender",      "regime", "final loss",       "to Muon, ±95%",           "in words",
+      "steps saved, %", "±95%",   "seconds saved, %", "steps saved to AdamW, %", NULL};
+  json_t *table = results_table(
+      figure, "Against Muon tuned with the same care; differences by pairs of seeds", columns);
+  for (int regime = 0; regime < e->protocol->scale->regime_count; regime++)
+    for (size_t i = 0; i < e->protocol->count; i++) {
+      const study_cell *c = &e->protocol->cells[i];
+      if (c->contender && c->schedule == STUDY_COSINE && c->regime == regime)
+        add_verdict_row(e, c, figure, table);
+    }
+}
+
+/* Steps saved over the regimes, from small to large: does the gain grow or vanish? */
+static void draw_scaling(const study_evidence *e, json_t *figure)
+{
+  json_t *axis = results_categories("regime");
+  for (int regime = 0; regime < e->protocol->scale->regime_count; regime++)
+    results_category(axis, regime_name(e, regime));
+  json_t *chart = results_chart(figure, "Steps saved against Muon, with 95% intervals", axis,
+                                results_axis("% of Muon's steps", "linear"));
+  for (size_t who = 0; who < study_contender_count; who++) {
+    const char *label = study_contenders[who].label;
+    if (strcmp(label, "muon") == 0 || strcmp(label, "adamw") == 0) continue;
+    json_t *series = results_series(chart, label, "bars");
+    for (int regime = 0; regime < e->protocol->scale->regime_count; regime++) {
+      const cell_gain gain = cell_gain_over(e, find(e, regime, label), find(e, regime, "muon"));
+      results_point(series, regime, gain.steps, gain.margin);
+    }
+  }
+}
+
+/* In how many fit regimes a contender is ahead beyond its interval. */
+static int count_wins(const study_evidence *e, const char *label, int *fit)
+{
+  int wins = 0;
+  *fit = 0;
+  for (int regime = 0; regime < e->protocol->scale->regime_count; regime++) {
+    cell_gain control;
+    if (!regime_is_fit(e, regime, &control)) continue;
+    const cell_gain gain = cell_gain_over(e, find(e, regime, label), find(e, regime, "muon"));
+    (*fit)++;
+    wins += strcmp(run_mean_verdict(gain.difference), "better") == 0;
+  }
+  return wins;
+}
+
+void figure_verdict(const study_evidence *e, json_t *figure)
+{
+  char text[1024] = "";
+  size_t used = 0;
+  int fit = 0;
+  draw_scaling(e, figure);
+  add_control(e, figure);
+  add_verdicts(e, figure);
+  for (size_t who = 0; who < study_contender_count && used + 80 < sizeof text; who++) {
+    const char *label = study_contenders[who].label;
+    if (strcmp(label, "muon") == 0 || strcmp(label, "adamw") == 0) continue;
+    const int wins = count_wins(e, label, &fit);
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %d", used > 0 ? ", " : "",
+                             label, wins);
+  }
+  if (fit == 0)
+    results_finding(figure, "In no regime does Muon save 15%% of AdamW's steps: these runs "
+                            "cannot say who is better.");
+  else
+    results_finding(figure,
+                    "Of %d regimes %d are fit for the question. In so many of them a contender "
+                    "is clearly ahead of Muon: %s.",
+                    e->protocol->scale->regime_count, fit, text);
+}
+
+/* One line per momentum that was tried: final loss over learning rates. */
+static void draw_search(const study_evidence *e, const study_cell *c, json_t *figure)
+{
+  json_t *chart = results_chart(figure, c->label, results_axis("peak learning rate", "log"),
+                                results_axis("final validation loss", "linear"));
+  for (int at = -64; at <= 64; at++) {
+    json_t *series = NULL;
+    char name[64];
+    for (size_t i = 0; i < c->tuning.count; i++) {
+      const search_trial *t = &c->tuning.trials[i];
+      if (t->point.at[1] != at) continue;
+      const train_options *run = &e->runs->runs[t->run].run;
+      snprintf(name, sizeof name, "momentum %.4g", 1 - c->rest * pow(2, 0.5 * at));
+      if (series == NULL) series = results_series(chart, name, "points");
+      results_point(series, strtod(run->lr, NULL), t->loss, NAN);
+    }
+  }
+}
+
+static void add_search_row(const study_evidence *e, const study_cell *c, json_t *table)
+{
+  size_t stopped = 0;
+  json_t *row = results_row(table);
+  for (size_t i = 0; i < c->tuning.count; i++)
+    stopped += e->runs->runs[c->tuning.trials[i].run].state != STUDY_COMPLETE;
+  results_text(row, c->label);
+  results_text(row, regime_name(e, c->regime));
+  results_number(row, cell_best_rate(c));
+  results_number(row, cell_momentum(c));
+  results_text(row, c->inside ? "inside" : "at an edge");
+  results_number(row, (double)c->tuning.count);
+  results_number(row, (double)stopped);
+}
+
+void figure_tuning(const study_evidence *e, json_t *figure)
+{
+  static const char *const columns[] = {"contender",      "regime", "learning rate", "momentum",
+                                        "of those tried", "runs",   "stopped early", NULL};
+  size_t edges = 0, all = 0;
+  json_t *table = results_table(figure, "What the searches found", columns);
+  for (size_t i = 0; i < e->protocol->count; i++) {
+    const study_cell *c = &e->protocol->cells[i];
+    if (!c->contender || c->schedule != STUDY_COSINE) continue;
+    if (c->home) draw_search(e, c, figure);
+    add_search_row(e, c, table);
+    cell_name_runs(e, c, figure);
+    edges += !c->inside;
+    all++;
+  }
+  results_finding(figure, "The best values lie inside those tried in %zu of %zu searches.",
+                  all - edges, all);
+}

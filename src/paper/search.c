@@ -1,0 +1,97 @@
+/* search.c - a search by steps along coordinates. */
+#include "paper/search.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Points being collected. */
+typedef struct collection {
+  const search *s;
+  search_point *points;
+  size_t count, most;
+} collection;
+
+static bool same(const search_point *a, const search_point *b)
+{
+  return memcmp(a->at, b->at, sizeof a->at) == 0;
+}
+
+static void collect(collection *c, search_point point)
+{
+  for (size_t i = 0; i < c->s->count; i++)
+    if (same(&c->s->trials[i].point, &point)) return;
+  for (size_t i = 0; i < c->count; i++)
+    if (same(&c->points[i], &point)) return;
+  if (c->count < c->most) c->points[c->count++] = point;
+}
+
+static void collect_along(collection *c, search_point from, int step)
+{
+  for (size_t d = 0; d < c->s->dimensions; d++)
+    for (int sign = 1; sign >= -1; sign -= 2) {
+      search_point point = from;
+      point.at[d] += sign * step;
+      collect(c, point);
+    }
+}
+
+/* Every combination of a step up or down in all dimensions. */
+static void collect_corners(collection *c, search_point from, int step)
+{
+  if (c->s->dimensions < 2) return;
+  for (unsigned signs = 0; signs < 1u << c->s->dimensions; signs++) {
+    search_point point = from;
+    for (size_t d = 0; d < c->s->dimensions; d++)
+      point.at[d] += (signs >> d & 1u) != 0 ? -step : step;
+    collect(c, point);
+  }
+}
+
+const search_trial *search_best(const search *s)
+{
+  const search_trial *best = NULL;
+  for (size_t i = 0; i < s->count; i++) {
+    const search_trial *t = &s->trials[i];
+    if (isfinite(t->loss) && (best == NULL || t->loss < best->loss)) best = t;
+  }
+  return best;
+}
+
+/* Only as many as one round of the search holds: the next round starts from what it finds. */
+size_t search_next(const search *s, search_point *points, size_t most)
+{
+  const search_trial *best = search_best(s);
+  const search_point from = best != NULL ? best->point : (search_point){{0}};
+  const size_t left = s->budget > s->count ? s->budget - s->count : 0;
+  collection c = {.s = s, .points = points, .most = left < most ? left : most};
+  if (s->count == 0) {
+    collect(&c, from);
+    return c.count;
+  }
+  for (int step = 2; step >= 1 && c.count == 0; step--) {
+    collect_along(&c, from, step);
+    if (c.count == 0) collect_corners(&c, from, step);
+  }
+  for (int step = 4; c.count == 0 && c.most > 0; step += 2) collect_along(&c, from, step);
+  return c.count;
+}
+
+void search_add(search *s, search_point point, double loss, size_t run)
+{
+  if (s->count < SEARCH_MOST) s->trials[s->count++] = (search_trial){point, loss, run};
+}
+
+bool search_inside(const search *s, size_t dimension)
+{
+  const search_trial *best = search_best(s);
+  bool below = false, above = false;
+  for (size_t i = 0; best != NULL && i < s->count; i++) {
+    search_point moved = s->trials[i].point;
+    const int off = moved.at[dimension] - best->point.at[dimension];
+    moved.at[dimension] = best->point.at[dimension];
+    if (!same(&moved, &best->point)) continue;
+    below = below || off < 0;
+    above = above || off > 0;
+  }
+  return below && above;
+}

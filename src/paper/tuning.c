@@ -1,0 +1,193 @@
+/* tuning.c - the searches of a protocol, wave by wave, and the seeds of its verdict.
+ *
+ * A run of a search is stopped as hopeless when, after a third of its steps, a validation is more
+ * than 0.25 nats above that of the search's first run at the same step: differences between
+ * settings worth having are a tenth of that. What is stopped depends on these two runs alone, not
+ * on what else has ended.
+ */
+#include "paper/protocol.h"
+#include "study/run_mean.h"
+#include "study/run_record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double hopeless_by = 0.25; /* nats */
+static const double least_rest = 0.002, most_rest = 0.8;
+
+static mousse_status set_number(train_options *run, const char *key, double value,
+                                mo_error *error)
+{
+  static const run_notices nowhere = {NULL, NULL};
+  char text[32];
+  snprintf(text, sizeof text, "%.4g", value);
+  return options_set(run, key, text, &nowhere, error);
+}
+
+static double lr_at(const study_cell *cell, const search_point *point)
+{
+  return cell->lr * pow(2, 0.5 * point->at[0]);
+}
+
+static double rest_at(const study_cell *cell, const search_point *point)
+{
+  const double rest =
+      cell->rest * (cell->tuning.dimensions > 1 ? pow(2, 0.5 * point->at[1]) : 1);
+  return fmin(fmax(rest, least_rest), most_rest);
+}
+
+double cell_momentum(const study_cell *cell)
+{
+  const search_trial *best = search_best(&cell->tuning);
+  return 1 - (best != NULL ? rest_at(cell, &best->point) : cell->rest);
+}
+
+/* Names say all that differs, so that a run that two cells need is made once. */
+static mousse_status add_run(const study_cell *cell, double lr, double momentum, int seed,
+                             study_runs *runs, size_t *index, mo_error *error)
+{
+  char name[STUDY_NAME];
+  train_options run = cell->run;
+  MO_TRY(set_number(&run, "lr", lr, error));
+  MO_TRY(set_number(&run, study_contenders[cell->who].momentum, momentum, error));
+  MO_TRY(set_number(&run, "seed", seed, error));
+  snprintf(name, sizeof name, "%s,lr=%.4g,momentum=%.4g,seed=%d", cell->name, lr, momentum,
+           seed);
+  return study_add(runs, name, &run, index, error);
+}
+
+static double loss_of(const study_run *r)
+{
+  const bool told = r->state == STUDY_COMPLETE && isfinite(r->course.val_loss);
+  return told ? r->course.val_loss : INFINITY;
+}
+
+static void take_results(study_cell *cell, const study_runs *runs)
+{
+  for (size_t i = 0; i < cell->waiting_count; i++)
+    search_add(&cell->tuning, cell->points[i], loss_of(&runs->runs[cell->waiting[i]]),
+               cell->waiting[i]);
+  cell->waiting_count = 0;
+}
+
+/* The limits of a run by the first one of its search; none when that did not end well. */
+static mousse_status set_limits(const study_cell *cell, study_run *r, const study_run *first,
+                                mo_error *error)
+{
+  run_record record;
+  loss_rule *rule = &r->rule;
+  rule->limit_count = 0;
+  if (first->state != STUDY_COMPLETE) return MOUSSE_OK;
+  MO_TRY(run_record_read(&record, first->directory, RECORD_CURVES, error));
+  for (size_t i = 0; i < record.validation_count; i++) {
+    const record_validation *v = &record.validations[i];
+    if (3 * v->step < (uint64_t)cell->run.num_iterations) continue;
+    if (rule->limit_count == STUDY_LIMITS) break;
+    rule->limits[rule->limit_count].step = v->step;
+    rule->limits[rule->limit_count++].loss = v->loss + hopeless_by;
+  }
+  run_record_release(&record);
+  return MOUSSE_OK;
+}
+
+static mousse_status add_wave(study_cell *cell, study_runs *runs, mo_error *error)
+{
+  cell->waiting_count = search_next(&cell->tuning, cell->points, STUDY_WAVE);
+  for (size_t i = 0; i < cell->waiting_count; i++) {
+    const search_point *point = &cell->points[i];
+    MO_TRY(add_run(cell, lr_at(cell, point), 1 - rest_at(cell, point), STUDY_SEARCH_SEED, runs,
+                   &cell->waiting[i], error));
+    study_run *r = &runs->runs[cell->waiting[i]];
+    if (cell->tuning.count > 0)
+      MO_TRY(set_limits(cell, r, &runs->runs[cell->tuning.trials[0].run], error));
+  }
+  return MOUSSE_OK;
+}
+
+typedef struct tried_rate {
+  double lr;
+  size_t run;
+  bool best;
+} tried_rate;
+
+static int by_lr(const void *a, const void *b)
+{
+  return number_order(((const tried_rate *)a)->lr, ((const tried_rate *)b)->lr);
+}
+
+/* The search at its best momentum, as a line over learning rates. */
+static void conclude(study_cell *cell)
+{
+  const search_trial *best = search_best(&cell->tuning);
+  tried_rate tried[SEARCH_MOST];
+  size_t count = 0;
+  for (size_t i = 0; i < cell->tuning.count; i++) {
+    const search_trial *t = &cell->tuning.trials[i];
+    if (best != NULL && t->point.at[1] != best->point.at[1]) continue;
+    tried[count++] = (tried_rate){lr_at(cell, &t->point), t->run, t == best};
+  }
+  qsort(tried, count, sizeof *tried, by_lr);
+  cell->best = cell->rate_count = count;
+  for (size_t i = 0; i < count; i++) {
+    cell->rates[i] = tried[i].lr;
+    cell->grid[i] = tried[i].run;
+    if (tried[i].best) cell->best = i;
+  }
+  cell->inside = search_inside(&cell->tuning, 0) &&
+                 (cell->tuning.dimensions < 2 || search_inside(&cell->tuning, 1));
+}
+
+/* What a contender found at home. */
+static void start_from_home(const study_protocol *p, study_cell *cell)
+{
+  for (size_t i = 0; i < p->count; i++) {
+    const study_cell *home = &p->cells[i];
+    if (!home->home || home->who != cell->who || home->best == home->rate_count) continue;
+    cell->lr = home->rates[home->best];
+    cell->rest = 1 - cell_momentum(home);
+  }
+}
+
+mousse_status protocol_tune(study_protocol *p, bool home, study_runs *runs, bool *more,
+                            mo_error *error)
+{
+  *more = false;
+  for (size_t i = 0; i < p->count; i++) {
+    study_cell *cell = &p->cells[i];
+    if (cell->home != home || cell->follows != SIZE_MAX) continue;
+    if (!home && cell->tuning.count == 0 && cell->waiting_count == 0) start_from_home(p, cell);
+    take_results(cell, runs);
+    MO_TRY(add_wave(cell, runs, error));
+    *more = *more || cell->waiting_count > 0;
+    conclude(cell);
+  }
+  return MOUSSE_OK;
+}
+
+static void follow(const study_protocol *p, study_cell *cell)
+{
+  const study_cell *leader = &p->cells[cell->follows];
+  const bool known = leader->best < leader->rate_count;
+  cell->rate_count = known;
+  cell->best = 0;
+  cell->rest = 1 - cell_momentum(leader);
+  if (!known) return;
+  cell->rates[0] = leader->rates[leader->best];
+  cell->grid[0] = leader->grid[leader->best];
+  cell->inside = leader->inside;
+}
+
+mousse_status protocol_add_seeds(study_protocol *p, study_runs *runs, mo_error *error)
+{
+  for (size_t i = 0; i < p->count; i++) {
+    study_cell *cell = &p->cells[i];
+    if (cell->follows != SIZE_MAX) follow(p, cell);
+    if (cell->best == cell->rate_count || cell->figures == 0) continue;
+    for (size_t k = 0; k < cell->seed_count; k++)
+      MO_TRY(add_run(cell, cell->rates[cell->best], cell_momentum(cell),
+                     STUDY_FIRST_SEED + (int)k, runs, &cell->seeds[k], error));
+  }
+  return MOUSSE_OK;
+}

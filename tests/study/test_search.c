@@ -1,0 +1,139 @@
+/* test_search.c - the search for learning rate and momentum, and the scales it is run at. */
+#include "paper/protocol.h"
+#include "scratch.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A bowl whose lowest point is off the start, with the two coordinates coupled. */
+static double bowl(search_point p, double x, double y)
+{
+  const double a = p.at[0] - x, b = p.at[1] - y;
+  return 3 + 0.01 * (a * a + b * b + a * b);
+}
+
+static search run_search(size_t dimensions, size_t budget, double x, double y, size_t *waves)
+{
+  search s = {.dimensions = dimensions, .budget = budget};
+  search_point points[STUDY_WAVE];
+  size_t count = 0;
+  *waves = 0;
+  while ((count = search_next(&s, points, STUDY_WAVE)) > 0) {
+    for (size_t i = 0; i < count; i++) search_add(&s, points[i], bowl(points[i], x, y), i);
+    (*waves)++;
+  }
+  return s;
+}
+
+static void finds_the_bottom_within_its_budget(void **state)
+{
+  (void)state;
+  static const double bottoms[][2] = {{0, 0}, {2, -2}, {-4, 2}, {3, 1}, {-1, -3}, {4, 4}};
+  for (size_t i = 0; i < sizeof bottoms / sizeof *bottoms; i++) {
+    size_t waves = 0;
+    const search s = run_search(2, 16, bottoms[i][0], bottoms[i][1], &waves);
+    const search_trial *best = search_best(&s);
+    assert_int_equal(s.count, 16); /* never fewer: the same care for everybody */
+    assert_true(fabs(best->point.at[0] - bottoms[i][0]) <= 1);
+    assert_true(fabs(best->point.at[1] - bottoms[i][1]) <= 1);
+    assert_true(search_inside(&s, 0) && search_inside(&s, 1));
+    assert_true(waves >= 4);
+  }
+}
+
+static void no_point_is_tried_twice(void **state)
+{
+  (void)state;
+  size_t waves = 0;
+  const search s = run_search(2, SEARCH_MOST, 0, 0, &waves);
+  assert_int_equal(s.count, SEARCH_MOST);
+  for (size_t i = 0; i < s.count; i++)
+    for (size_t k = 0; k < i; k++)
+      assert_memory_not_equal(&s.trials[i].point, &s.trials[k].point, sizeof(search_point));
+}
+
+/* Runs that diverge everywhere are worse than all others, and win nothing. */
+static void what_diverges_never_wins(void **state)
+{
+  (void)state;
+  search s = {.dimensions = 1, .budget = 5};
+  search_point points[STUDY_WAVE];
+  size_t count = 0;
+  while ((count = search_next(&s, points, STUDY_WAVE)) > 0)
+    for (size_t i = 0; i < count; i++)
+      search_add(&s, points[i], points[i].at[0] >= 0 ? INFINITY : 3, i);
+  assert_int_equal(s.count, 5);
+  assert_true(search_best(&s)->point.at[0] < 0);
+  search none = {.dimensions = 2, .budget = 3};
+  assert_null(search_best(&none));
+  search_add(&none, (search_point){{0}}, INFINITY, 0);
+  search_add(&none, (search_point){{2}}, NAN, 1);
+  assert_null(search_best(&none));
+  assert_false(search_inside(&none, 0));
+}
+
+static void an_edge_is_seen(void **state)
+{
+  (void)state;
+  size_t waves = 0;
+  const search s = run_search(1, 3, 100, 0, &waves); /* the bottom is far above */
+  assert_false(search_inside(&s, 0));
+}
+
+/* What docs/evidence-protocol.md holds the scales to. */
+static void scales_keep_the_protocol(void **state)
+{
+  (void)state;
+  static const char *const names[] = {"laptop", "overnight"};
+  for (size_t n = 0; n < 2; n++) {
+    const study_scale *scale = study_scale_find(names[n]);
+    bool small_batch = false, large_batch = false;
+    for (int i = 0; i < scale->regime_count; i++) {
+      const study_regime *r = &scale->regimes[i];
+      const int batch = r->batch_size * scale->sequence_length;
+      const double weights = study_regime_weights(scale, r);
+      assert_true(r->steps >= 500);
+      assert_true((double)r->steps * batch >= 15 * weights);
+      assert_true(2.0 * scale->vocabulary * r->width <= 0.5 * weights);
+      assert_int_equal(r->width % r->heads, 0);
+      small_batch = small_batch || batch == 8192;
+      large_batch = large_batch || batch == 32768;
+    }
+    assert_true(small_batch && large_batch && scale->seeds >= 5);
+    assert_true(scale->search_runs <= SEARCH_MOST && scale->seeds <= STUDY_MOST_SEEDS);
+    assert_true(scale->validations <= STUDY_LIMITS);
+  }
+}
+
+/* Everybody who is compared is an algorithm of the library, with options that it has. */
+static void contenders_are_of_the_library(void **state)
+{
+  (void)state;
+  study_protocol protocol;
+  study_runs runs = {.directory = "somewhere"};
+  mo_error error = {{0}};
+  bool more = false;
+  assert_int_equal(
+      protocol_plan(&protocol, study_scale_find("smoke"), ALL_FIGURES, "d", &error), MOUSSE_OK);
+  assert_int_equal(protocol_tune(&protocol, true, &runs, &more, &error), MOUSSE_OK);
+  assert_true(more);
+  assert_int_equal(runs.count, study_contender_count);
+  for (size_t i = 0; i < protocol.count; i++)
+    for (size_t k = 0; k < i; k++)
+      assert_string_not_equal(protocol.cells[i].name, protocol.cells[k].name);
+  study_release(&runs);
+  protocol_release(&protocol);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(finds_the_bottom_within_its_budget),
+      cmocka_unit_test(no_point_is_tried_twice),
+      cmocka_unit_test(what_diverges_never_wins),
+      cmocka_unit_test(an_edge_is_seen),
+      cmocka_unit_test(scales_keep_the_protocol),
+      cmocka_unit_test(contenders_are_of_the_library),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
