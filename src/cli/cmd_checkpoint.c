@@ -1,12 +1,15 @@
-/* cmd_checkpoint.c - mousse checkpoint: list, verify and export the checkpoints of a run. */
+/* cmd_checkpoint.c - mousse checkpoint: list, verify, export and branch. */
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/staging.h"
 #include "cli/run_options.h"
 #include "formats/gguf.h"
 #include "formats/llmc.h"
+#include "train/branch.h"
 #include "train/checkpoint.h"
 #include "train/model_files.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +23,7 @@ static const char *const format_names[] = {"mousse", "hf", "gguf", "llmc", NULL}
 
 static const mo_setting rows[] = {
     MO_SETTING_TEXT(values, out, "",
-                    "export: directory to write, or file for gguf and llmc (required)"),
+                    "export, branch: directory to write, or file for gguf and llmc (required)"),
     MO_SETTING_CHOICE(values, format, "mousse", format_names,
                       "export: for mousse, Hugging Face's libraries, llama.cpp or llm.c"),
     MO_SETTING_CHOICE(values, type, "f32", number_type_names,
@@ -37,18 +40,49 @@ static mousse_status open_list(const char *run, char *root, size_t capacity,
   return mo_fail(error, MOUSSE_IO, "%s: there are no checkpoints", root);
 }
 
+static void print_loss(double loss)
+{
+  if (isfinite(loss))
+    printf(" %10.4f", loss);
+  else
+    printf(" %10s", "-");
+}
+
+static void print_info(const char *root, const checkpoint_info *info, bool best)
+{
+  char when[32] = "", path[4096];
+  struct tm parts;
+  if (localtime_r(&info->time, &parts) != NULL)
+    strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &parts);
+  if (checkpoint_path(path, sizeof path, root, info->step, CHECKPOINT_FINAL, NULL) != MOUSSE_OK)
+    return;
+  printf("%10llu", (unsigned long long)info->step);
+  print_loss(info->state.loss);
+  print_loss(checkpoint_loss(info));
+  printf(" %-4s %10.1f  %s  %s\n", best ? "best" : "", (double)info->bytes / 1e6, when, path);
+}
+
+/* One that cannot be read is named all the same. */
 static mousse_status print_list(const char *run, mo_error *error)
 {
-  char root[4096], path[4096];
+  char root[4096];
   checkpoint_list list;
+  uint64_t best = 0;
+  bool found = false;
   MO_TRY(open_list(run, root, sizeof root, &list, error));
-  mousse_status status = MOUSSE_OK;
-  for (size_t i = 0; i < list.count && status == MOUSSE_OK; i++) {
-    status = checkpoint_path(path, sizeof path, root, list.steps[i], CHECKPOINT_FINAL, error);
-    if (status == MOUSSE_OK) printf("%s\n", path);
+  checkpoint_best(root, &best, &found, NULL);
+  printf("%10s %10s %10s %-4s %10s  %-19s  %s\n", "step", "loss", "val loss", "", "MB", "made",
+         "path");
+  for (size_t i = 0; i < list.count; i++) {
+    checkpoint_info info;
+    mo_error reason = {{0}};
+    if (checkpoint_look_up(root, list.steps[i], &info, &reason) == MOUSSE_OK)
+      print_info(root, &info, found && info.step == best);
+    else
+      printf("%10llu  %s\n", (unsigned long long)list.steps[i], reason.text);
   }
   checkpoint_list_close(&list);
-  return status;
+  return MOUSSE_OK;
 }
 
 /* All are looked at; the first damage is the result. */
@@ -119,17 +153,32 @@ static const char *last_part(const char *path)
   return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
+static mousse_status need_out(const char *action, const char *out, mo_error *error)
+{
+  if (out[0] != '\0') return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "checkpoint %s needs --out", action);
+}
+
+/* A damaged tokenizer is an error: a model without it would be of no use. */
+static mousse_status open_tokenizer(mo_tokenizer *tokenizer, const char *folder,
+                                    gpt_params *params, mo_error *error)
+{
+  const mousse_status status = tokenizer_open(tokenizer, folder, error);
+  if (status != MOUSSE_OK) gpt_params_destroy(params);
+  return status;
+}
+
 static mousse_status export_model(const char *init, const values *v, const run_notices *notices,
                                   mo_error *error)
 {
   model_files files;
   gpt_params *params = NULL;
   mo_tokenizer tokenizer = {0};
-  if (v->out[0] == '\0')
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "checkpoint export needs --out");
+  MO_TRY(need_out("export", v->out, error));
   MO_TRY(model_files_find(&files, init, notices, error));
   MO_TRY(model_files_load(&files, &params, error));
-  const bool found = tokenizer_open(&tokenizer, files.folder, NULL) == MOUSSE_OK;
+  const bool found = tokenizer_exists(files.folder);
+  if (found) MO_TRY(open_tokenizer(&tokenizer, files.folder, params, error));
   const model_export model = {params, found ? &tokenizer : NULL, (number_type)v->type,
                               last_part(v->out)};
   const mousse_status status = write_model(&model, (export_format)v->format, v->out, error);
@@ -137,6 +186,17 @@ static mousse_status export_model(const char *init, const values *v, const run_n
   gpt_params_destroy(params);
   if (status == MOUSSE_OK) printf("%s: weights of %s\n", v->out, files.weights);
   return status;
+}
+
+static mousse_status branch(const char *init, const char *out, const run_notices *notices,
+                            mo_error *error)
+{
+  uint64_t step = 0;
+  MO_TRY(need_out("branch", out, error));
+  MO_TRY(branch_run(init, out, &step, notices, error));
+  printf("%s: begins at step %llu of %s; 'mousse train --out %s' goes on\n", out,
+         (unsigned long long)step, init, out);
+  return MOUSSE_OK;
 }
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
@@ -147,21 +207,24 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   if (strcmp(action, "list") == 0) return print_list(path, error);
   if (strcmp(action, "verify") == 0) return verify(path, error);
   if (strcmp(action, "export") == 0) return export_model(path, v, notices, error);
+  if (strcmp(action, "branch") == 0) return branch(path, v->out, notices, error);
   return mo_fail(error, MOUSSE_UNKNOWN_NAME,
-                 "checkpoint cannot '%s'; it can list, verify and export", action);
+                 "checkpoint cannot '%s'; it can list, verify, export and branch", action);
 }
 
 const cli_command command_checkpoint = {
     .name = "checkpoint",
-    .summary = "List, verify or export the checkpoints of a run",
-    .arguments = "list|verify|export RUN",
+    .summary = "List, verify, export or branch from the checkpoints of a run",
+    .arguments = "list|verify|export|branch RUN",
     .details =
-        "list prints their paths, oldest first; verify reads every byte of every one;\n"
-        "export writes model, configuration and tokenizer of the newest, without the\n"
-        "optimizer's state. In place of a run, export also takes a model folder, of\n"
-        "mousse or of Hugging Face, or a checkpoint of llm.c.\n\n"
-        "  mousse checkpoint verify runs/book\n"
-        "  mousse checkpoint export runs/book --out book-model\n"
+        "list shows step, losses, size and time, oldest first; verify reads every byte of\n"
+        "every one; export writes model, configuration and tokenizer, without the\n"
+        "optimizer's state; branch makes a new run that begins there. RUN@STEP and RUN@best\n"
+        "choose another checkpoint than the newest. In place of a run, export also takes a\n"
+        "model folder, of mousse or of Hugging Face, or a checkpoint of llm.c.\n\n"
+        "  mousse checkpoint list runs/book\n"
+        "  mousse checkpoint branch runs/book@1000 --out runs/book-low-lr\n"
+        "  mousse checkpoint export runs/book@best --out book-model\n"
         "  mousse checkpoint export runs/book --format hf --out book-hf\n"
         "  mousse checkpoint export runs/book --format gguf --type q8_0 --out book.gguf\n",
     .settings = MO_SETTINGS(rows),

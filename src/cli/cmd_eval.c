@@ -7,17 +7,21 @@
 #include "cli/progress.h"
 #include "cli/run_options.h"
 #include "comm/comm.h"
+#include "support/json_lines.h"
 #include "train/evaluate.h"
 #include "train/model_files.h"
+#include "train/run_data.h"
+#include "train/tokenizers.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 typedef struct values {
   char init[MO_SETTING_PATH], data_dir[MO_SETTING_PATH], split[16];
   int64_t sequence_length, device_batch_size, val_tokens, threads;
-  bool json;
+  bool allow_other_tokenizer, json;
 } values;
 
 static const mo_setting rows[] = {
@@ -29,6 +33,8 @@ static const mo_setting rows[] = {
     MO_SETTING_INTEGER(values, device_batch_size, "8", 1, 1e6, "windows computed at a time"),
     MO_SETTING_INTEGER(values, val_tokens, "0", 0, 1e15, "stop after this many tokens; 0: all"),
     MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "threads; 0: one per core"),
+    MO_SETTING_SWITCH(values, allow_other_tokenizer, "false",
+                      "score although the data's tokenizer is not that of the model"),
     MO_SETTING_SWITCH(values, json, "false",
                       "print {\"loss\": nats, \"perplexity\": ..., \"tokens\": ...}"),
 };
@@ -56,7 +62,8 @@ static void tick(void *user, uint64_t done, uint64_t all)
 }
 
 static mousse_status score(const values *v, gpt_params *params, const shard_set *set,
-                           bool quiet, evaluation *result, mo_error *error)
+                           const uint32_t *byte_lengths, bool quiet, evaluation *result,
+                           mo_error *error)
 {
   const size_t length =
       v->sequence_length > 0 ? (size_t)v->sequence_length : params->config.sequence_len;
@@ -68,18 +75,69 @@ static mousse_status score(const values *v, gpt_params *params, const shard_set 
   mousse_status status = gpt_pass_create(&pass, params, &shape, NULL, error);
   cli_progress bar = progress_start("windows", "scored", 1, 0, quiet);
   if (status == MOUSSE_OK)
-    status =
-        evaluate(&loader, pass, &mo_comm_self, shape.batch, windows, tick, &bar, result, error);
+    status = evaluate(&loader, pass, &mo_comm_self, shape.batch, windows, byte_lengths, tick,
+                      &bar, result, error);
   gpt_pass_destroy(pass);
   loader_close(&loader);
   return status;
 }
 
-static void print_result(const evaluation *r, bool json)
+static void print_json(const evaluation *r)
 {
-  printf(json ? "{\"loss\": %.9g, \"perplexity\": %.9g, \"tokens\": %llu}\n"
-              : "loss %.6f nats, perplexity %.4f, over %llu tokens\n",
-         r->loss, exp(r->loss), (unsigned long long)r->tokens);
+  char *line =
+      json_line(json_pack("{s:o, s:o, s:o, s:I}", "loss", json_finite(r->loss), "perplexity",
+                          json_finite(exp(r->loss)), "bits_per_byte",
+                          json_finite(r->bits_per_byte), "tokens", (json_int_t)r->tokens));
+  if (line != NULL) fputs(line, stdout);
+  free(line);
+}
+
+static void print_text(const evaluation *r)
+{
+  printf("loss %.6f nats per token, perplexity %.4f", r->loss, exp(r->loss));
+  if (isfinite(r->bits_per_byte)) printf(", %.6f bits per byte", r->bits_per_byte);
+  printf(", over %llu tokens\n", (unsigned long long)r->tokens);
+}
+
+/* A loss that is not a number is no result. */
+static mousse_status report(const evaluation *r, bool json, const char *weights,
+                            mo_error *error)
+{
+  if (json)
+    print_json(r);
+  else if (isfinite(r->loss))
+    print_text(r);
+  if (isfinite(r->loss)) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_NOT_FINITE, "%s: the loss is not finite: its weights are broken",
+                 weights);
+}
+
+/* The data with their tokenizer, which must be the model's. */
+static mousse_status score_data(const values *v, const model_files *files, const char *data_dir,
+                                gpt_params *params, bool quiet, evaluation *result,
+                                mo_error *error)
+{
+  const run_notices *notices = quiet ? &run_notices_none : &run_notices_print;
+  const size_t vocabulary = params->config.vocab_size;
+  char first[4096];
+  mo_tokenizer tokenizer = {0};
+  shard_set set = {0};
+  uint32_t *lengths = NULL;
+  mousse_status status = shard_set_open(&set, data_dir, v->split, (uint32_t)vocabulary, error);
+  if (status == MOUSSE_OK) status = run_data_first(data_dir, first, sizeof first, error);
+  if (status == MOUSSE_OK && tokenizer_exists(first)) {
+    status = tokenizer_open(&tokenizer, first, error);
+    if (status == MOUSSE_OK)
+      status = tokenizer_check(&tokenizer, data_dir, files->folder, v->allow_other_tokenizer,
+                               notices, error);
+    if (status == MOUSSE_OK) lengths = tokenizer_byte_lengths(&tokenizer, vocabulary);
+  }
+  if (status == MOUSSE_OK)
+    status = score(v, params, &set, lengths, quiet || v->json, result, error);
+  mo_release(NULL, lengths, vocabulary * sizeof *lengths);
+  tokenizer_close(&tokenizer);
+  shard_set_close(&set);
+  return status;
 }
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
@@ -89,19 +147,14 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   model_files files;
   train_options of_model;
   gpt_params *params = NULL;
-  shard_set set = {0};
   evaluation result = {0};
   MO_TRY(model_files_find(&files, v->init, notices, error));
   MO_TRY(find_data(v, &files, &of_model, error));
   MO_TRY(model_files_load(&files, &params, error));
-  mousse_status status = shard_set_open(&set, of_model.data_dir, v->split,
-                                        (uint32_t)params->config.vocab_size, error);
-  if (status == MOUSSE_OK)
-    status = score(v, params, &set, call->quiet || v->json, &result, error);
-  shard_set_close(&set);
+  const mousse_status status =
+      score_data(v, &files, of_model.data_dir, params, call->quiet, &result, error);
   gpt_params_destroy(params);
-  if (status == MOUSSE_OK) print_result(&result, v->json);
-  return status;
+  return status == MOUSSE_OK ? report(&result, v->json, files.weights, error) : status;
 }
 
 const cli_command command_eval = {

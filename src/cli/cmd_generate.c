@@ -2,6 +2,7 @@
 #include "cli/run_options.h"
 #include "train/model_files.h"
 #include "train/text_sample.h"
+#include "train/tokenizers.h"
 
 #include <stdio.h>
 
@@ -9,7 +10,7 @@ typedef struct values {
   char init[MO_SETTING_PATH], tokenizer[MO_SETTING_PATH], prompt[MO_SETTING_PATH];
   int64_t tokens, samples, top_k, seed, threads;
   double temperature, top_p;
-  bool stop;
+  bool stop, allow_other_tokenizer;
 } values;
 
 static const mo_setting rows[] = {
@@ -23,6 +24,8 @@ static const mo_setting rows[] = {
     MO_SETTING_NUMBER(values, top_p, "1", 0, 1,
                       "choose among the fewest that have this much probability together"),
     MO_SETTING_INTEGER(values, seed, "1", 0, 9007199254740992, "the same seed, the same text"),
+    MO_SETTING_SWITCH(values, allow_other_tokenizer, "false",
+                      "write although --tokenizer is not that of the model"),
     MO_SETTING_SWITCH(values, stop, "true", "end where a document ends"),
     MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "0: as many as the machine has"),
 };
@@ -68,6 +71,9 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   MO_TRY(model_files_load(&files, &params, error));
   mousse_status status =
       tokenizer_open(&tokenizer, v->tokenizer[0] != '\0' ? v->tokenizer : files.folder, error);
+  if (status == MOUSSE_OK && v->tokenizer[0] != '\0')
+    status = tokenizer_check(&tokenizer, v->tokenizer, files.folder, v->allow_other_tokenizer,
+                             notices, error);
   if (status == MOUSSE_OK) status = write_texts(v, params, &tokenizer, error);
   tokenizer_close(&tokenizer);
   gpt_params_destroy(params);

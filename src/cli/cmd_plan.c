@@ -39,7 +39,7 @@ static void print_head(const train_options *run, const gpt_config *c, const plan
          (double)gpt_parameter_count(c) / 1e6, c->n_embd, c->n_layer, c->sequence_len,
          c->vocab_size, (long long)run->batch_size, tokens,
          gpt_flops_per_token(c, c->sequence_len) * tokens, run->optimizer,
-         groups_are_alike(run) ? "" : ", ", groups_algorithm(run, GPT_HEAD),
+         groups_are_alike(run) ? "" : ", ", groups_are_alike(run) ? "" : run->scalar_opt,
          groups_are_alike(run) ? " for all tensors" : " for embedding and head",
          options_threads(run), m->flops / 1e9, m->bandwidth / 1e9, 1e6 * m->latency);
   printf("%6s %10s %12s %10s %12s %12s %10s | %9s %9s %10s %9s %9s\n", "ranks", "model GB",

@@ -4,6 +4,7 @@
 #include "cli/run_options.h"
 #include "cli/train_display.h"
 #include "train/estimate.h"
+#include "train/resolve.h"
 #include "train/run_model.h"
 
 #include <signal.h>
@@ -45,8 +46,9 @@ static void print_estimate(const train_options *run, const train_estimate *e)
   printf("\nmodel: %.2f M parameters: width %zu, %s, %s, context %zu, vocabulary %zu\n",
          (double)e->parameters / 1e6, c->n_embd, MO_COUNT(c->n_layer, "layer"),
          MO_COUNT(c->n_head, "head"), c->sequence_len, c->vocab_size);
-  printf("memory: %s of weights, gradients and activations, %s of the optimizer\n",
-         MO_BYTES(e->model_bytes), MO_BYTES(e->optimizer_bytes));
+  printf("memory: %s of weights, gradients and activations, %s of sums of gradients, %s of the "
+         "optimizer\n",
+         MO_BYTES(e->model_bytes), MO_BYTES(e->gradient_bytes), MO_BYTES(e->optimizer_bytes));
   printf("tokens: %s in a step, %s in all\n", MO_NUMBER(tokens),
          MO_NUMBER(tokens * (double)run->num_iterations));
   printf("time: about %s on %s (%.3g s per step), forward and backward only\n",
@@ -59,18 +61,24 @@ static mousse_status dry_run(const train_options *run, const run_notices *notice
 {
   gpt_config config = {0};
   train_estimate e;
+  train_options resolved = *run;
   MO_TRY(run_model_expect(run, notices, &config, error));
-  MO_TRY(estimate_open(&e, run, &config, 1, notices, error));
-  print_run(run);
-  print_estimate(run, &e);
+  MO_TRY(options_resolve(&resolved, &config, error));
+  MO_TRY(estimate_open(&e, &resolved, &config, 1, notices, error));
+  print_run(&resolved);
+  print_estimate(&resolved, &e);
   estimate_close(&e);
   return MOUSSE_OK;
 }
 
-static void print_outcome(const train_outcome *o, uint64_t steps, bool nothing_done)
+static void print_outcome(const train_outcome *o, uint64_t steps)
 {
-  if (nothing_done)
-    printf("%s: complete already: all %s are taken\n", o->directory, MO_COUNT(steps, "step"));
+  if (o->idle)
+    printf("%s: complete already: %s are taken; more --num-iterations go on\n", o->directory,
+           MO_COUNT(o->state.step, "step"));
+  else if (o->early)
+    printf("%s: stopped early at step %s; %s@best is that of step %s\n", o->directory,
+           MO_NUMBER(o->state.step), o->directory, MO_NUMBER(o->state.best.step));
   else if (o->complete)
     printf("%s: complete: %s, %s\n", o->directory, MO_COUNT(o->state.step, "step"),
            MO_COUNT(o->state.tokens, "token"));
@@ -91,7 +99,7 @@ static mousse_status train(const cli_invocation *call, const mousse_comm *comm,
   const mousse_status status = train_execute(&v->options.run, comm, &display, outcome, error);
   train_display_end(&watcher);
   if (status == MOUSSE_OK && comm->rank == 0 && !call->quiet && !v->json)
-    print_outcome(outcome, (uint64_t)v->options.run.num_iterations, watcher.seen == 0);
+    print_outcome(outcome, (uint64_t)v->options.run.num_iterations);
   fflush(NULL);
   return status;
 }

@@ -73,6 +73,7 @@ int main(int argc, char **argv)
 {
   mo_error error = {{0}};
   terminal_open_descriptors();
+  signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, with a sentence */
   signal(SIGPIPE, SIG_IGN); /* `mousse data | head` ends with a message, not a signal */
   next_step_program(argc > 0 ? argv[0] : "mousse");
   const char *name = argc > 1 ? argv[1] : "help";

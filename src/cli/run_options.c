@@ -20,18 +20,21 @@ static void print_notice(void *user, const char *text)
 
 const run_notices run_notices_print = {print_notice, NULL}, run_notices_none = {NULL, NULL};
 
-/* The config.yaml of a run that can be continued; "" when there is none. */
+/* The config.yaml of a run that is named and can be continued; "" when there is none. */
 static mousse_status find_own_config(const train_options *run, char *path, size_t capacity,
                                      mo_error *error)
 {
   char directory[4096], root[4096];
   checkpoint_list list;
+  path[0] = '\0';
+  if (run->out[0] == '\0' && run->checkpoint_dir[0] == '\0') return MOUSSE_OK;
   MO_TRY(options_directory(run, directory, sizeof directory, error));
   MO_TRY(mo_path_join(root, sizeof root, directory, CHECKPOINT_FOLDER, error));
-  MO_TRY(mo_path_join(path, capacity, directory, "config.yaml", error));
   MO_TRY(checkpoint_list_open(&list, root, error));
-  if (list.count == 0 || access(path, F_OK) != 0) path[0] = '\0';
+  const size_t count = list.count;
   checkpoint_list_close(&list);
+  MO_TRY(mo_path_join(path, capacity, directory, "config.yaml", error));
+  if (count == 0 || access(path, F_OK) != 0) path[0] = '\0';
   return MOUSSE_OK;
 }
 

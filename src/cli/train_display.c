@@ -5,7 +5,9 @@
 #include "cli/terminal.h"
 #include "train/estimate.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 cli_train_display train_display_start(bool quiet, bool json)
 {
@@ -35,9 +37,10 @@ static void on_start(void *user, const train_start *s)
           "model      %.2f M parameters: width %zu, %s, %s, context %zu, vocabulary %zu\n",
           (double)s->parameters / 1e6, c->n_embd, MO_COUNT(c->n_layer, "layer"),
           MO_COUNT(c->n_head, "head"), c->sequence_len, c->vocab_size);
-  fprintf(stderr, "optimizer  %s, %s for embedding and head; %s%s\n", s->run->optimizer,
-          s->run->scalar_opt, MO_BYTES(s->optimizer_bytes),
-          s->ranks > 1 ? " on the rank that holds most" : "");
+  const bool alike = groups_are_alike(s->run);
+  fprintf(stderr, "optimizer  %s%s%s %s; %s%s\n", s->run->optimizer, alike ? "" : ", ",
+          alike ? "" : s->run->scalar_opt, alike ? "for all tensors" : "for embedding and head",
+          MO_BYTES(s->optimizer_bytes), s->ranks > 1 ? " on the rank that holds most" : "");
   fprintf(stderr, "data       %s: %s; %s per step, %.2f epochs in all\n", s->run->data_dir,
           MO_COUNT(s->windows, "sequence"), MO_COUNT(s->tokens_per_step, "token"),
           (double)d->steps * (double)s->run->batch_size / (double)s->windows);
@@ -68,29 +71,33 @@ static void show_step(cli_train_display *d, const step_report *r)
                      d->speed > 0 ? 6 : 5);
 }
 
+static void print_line(char *line)
+{
+  if (line != NULL) fputs(line, stdout);
+  fflush(stdout);
+  free(line);
+}
+
 static void on_step(void *user, const step_report *r)
 {
   cli_train_display *d = user;
   /* The first step is slower than the rest; afterwards an average over about 20. */
   d->seen++;
   d->per_seconds = d->seen <= 2 ? r->seconds : 0.95 * d->per_seconds + 0.05 * r->seconds;
-  if (d->json) {
-    char line[METRICS_LINE];
-    metrics_format_step(r, line);
-    fputs(line, stdout);
-    fflush(stdout);
-  }
+  if (d->json) print_line(metrics_step_line(r));
   if (progress_line_due(&d->line) || r->step == d->steps) show_step(d, r);
 }
 
-static void on_validation(void *user, uint64_t step, double loss)
+static void on_validation(void *user, const validation_report *r)
 {
   cli_train_display *d = user;
-  if (d->json) printf("{\"step\": %llu, \"val_loss\": %.9g}\n", (unsigned long long)step, loss);
+  if (d->json) print_line(metrics_validation_line(r));
   if (d->quiet || d->json) return;
   progress_line_clear(&d->line);
-  fprintf(stderr, "step %llu/%llu validation loss %.4f\n", (unsigned long long)step,
-          (unsigned long long)d->steps, loss);
+  fprintf(stderr, "step %llu/%llu validation loss %.4f", (unsigned long long)r->step,
+          (unsigned long long)d->steps, r->loss);
+  if (isfinite(r->bits_per_byte)) fprintf(stderr, ", %.4f bits per byte", r->bits_per_byte);
+  fputc('\n', stderr);
 }
 
 static void on_sample(void *user, uint64_t step, const char *text, size_t length)

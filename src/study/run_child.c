@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "study/loss_watch.h"
 #include "study/run_result.h"
+#include "support/run_directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +34,7 @@ static void become(const char *program, const char *configuration, int output, p
 mousse_status run_child_start(study_run *r, const char *program, mo_error *error)
 {
   char configuration[MO_SETTING_PATH], printed[MO_SETTING_PATH];
-  MO_TRY(mo_make_directories(r->directory, error));
+  MO_TRY(run_directory_take(r->directory, error));
   MO_TRY(mo_path_join(configuration, sizeof configuration, r->directory, "run.yaml", error));
   MO_TRY(mo_path_join(printed, sizeof printed, r->directory, "output.txt", error));
   MO_TRY(options_write(&r->run, configuration, error));

@@ -1,4 +1,5 @@
-/* yaml_keys.c - walks a YAML document and hands out its keys. */
+/* yaml_keys.c - walks a YAML document event by event and hands out its keys. What is too deep is
+ * refused where it begins, so a small file costs little whatever is in it. */
 #include "support/yaml_keys.h"
 
 #include "base/file.h"
@@ -7,144 +8,188 @@
 #include <string.h>
 #include <yaml.h>
 
-enum { LARGEST_FILE = 1 << 20, DEEPEST = 2 };
+enum { LARGEST_FILE = 1 << 16, LARGEST_TEXT = 2 * LARGEST_FILE, DEEPEST = 2 };
 
 typedef struct reader {
   const char *path;
-  yaml_document_t *document;
+  yaml_parser_t parser;
+  yaml_event_t event; /* the current one */
+  bool has_event;
   yaml_take take;
   void *user;
-  const char *values[YAML_MOST_VALUES];
+  const char *values[YAML_MOST_VALUES]; /* of the current key, in text */
+  size_t used;
   char seen[YAML_MOST_KEYS][YAML_LONGEST_KEY];
   size_t seen_count;
+  char text[LARGEST_TEXT];
 } reader;
 
-static mousse_status refuse(const reader *r, const yaml_node_t *node, mousse_status status,
-                            const char *what, mo_error *error)
+static size_t line_of(const reader *r)
 {
-  return mo_fail(error, status, "%s: line %zu: %s", r->path, node->start_mark.line + 1, what);
+  return r->event.start_mark.line + 1;
 }
 
-static mousse_status bad(const reader *r, const yaml_node_t *node, const char *what,
-                         mo_error *error)
+static mousse_status bad(const reader *r, const char *what, mo_error *error)
 {
-  return refuse(r, node, MOUSSE_BAD_FORMAT, what, error);
+  return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %zu: %s", r->path, line_of(r), what);
 }
 
-static mousse_status note_key(reader *r, const yaml_node_t *node, const char *key,
-                              mo_error *error)
+static void drop_event(reader *r)
+{
+  if (r->has_event) yaml_event_delete(&r->event);
+  r->has_event = false;
+}
+
+/* Aliases make a small file large and a key appear twice. */
+static bool has_anchor(const yaml_event_t *e)
+{
+  return e->type == YAML_ALIAS_EVENT ||
+         (e->type == YAML_SCALAR_EVENT && e->data.scalar.anchor != NULL) ||
+         (e->type == YAML_SEQUENCE_START_EVENT && e->data.sequence_start.anchor != NULL) ||
+         (e->type == YAML_MAPPING_START_EVENT && e->data.mapping_start.anchor != NULL);
+}
+
+static mousse_status next(reader *r, mo_error *error)
+{
+  drop_event(r);
+  if (!yaml_parser_parse(&r->parser, &r->event))
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %zu: not YAML: %s", r->path,
+                   r->parser.problem_mark.line + 1,
+                   r->parser.problem != NULL ? r->parser.problem : "cannot be read");
+  r->has_event = true;
+  return has_anchor(&r->event) ? bad(r, "anchors and aliases are not allowed", error)
+                               : MOUSSE_OK;
+}
+
+static mousse_status note_key(reader *r, const char *key, size_t line, mo_error *error)
 {
   for (size_t i = 0; i < r->seen_count; i++)
     if (strcmp(r->seen[i], key) == 0)
       return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %zu: '%s' is given twice", r->path,
-                     node->start_mark.line + 1, key);
-  if (r->seen_count == YAML_MOST_KEYS) return bad(r, node, "too many keys", error);
+                     line, key);
+  if (r->seen_count == YAML_MOST_KEYS) return bad(r, "too many keys", error);
   memcpy(r->seen[r->seen_count++], key, strlen(key) + 1);
   return MOUSSE_OK;
 }
 
-static bool is_null(const yaml_node_t *node)
+static bool is_null(const yaml_event_t *e)
 {
-  const char *text = (const char *)node->data.scalar.value;
-  return node->type == YAML_SCALAR_NODE && node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+  const char *text = (const char *)e->data.scalar.value;
+  return e->type == YAML_SCALAR_EVENT && e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
          (strcmp(text, "") == 0 || strcmp(text, "~") == 0 || strcmp(text, "null") == 0);
 }
 
-static mousse_status add_value(reader *r, const yaml_node_t *node, size_t *count,
-                               mo_error *error)
+/* The current event as one more value. */
+static mousse_status add_value(reader *r, size_t *count, mo_error *error)
 {
-  if (node->type != YAML_SCALAR_NODE)
-    return bad(r, node, "expected one value, found a list or mapping", error);
-  const char *text = (const char *)node->data.scalar.value;
-  if (strlen(text) != node->data.scalar.length)
-    return bad(r, node, "a value contains a NUL byte", error);
-  if (*count == YAML_MOST_VALUES) return bad(r, node, "too many values", error);
-  r->values[(*count)++] = text;
+  if (r->event.type != YAML_SCALAR_EVENT)
+    return bad(r, "expected one value, found a list or mapping", error);
+  const char *text = (const char *)r->event.data.scalar.value;
+  const size_t length = r->event.data.scalar.length;
+  if (strlen(text) != length) return bad(r, "a value contains a NUL byte", error);
+  if (*count == YAML_MOST_VALUES || length >= LARGEST_TEXT - r->used)
+    return bad(r, "too many values", error);
+  memcpy(r->text + r->used, text, length + 1);
+  r->values[(*count)++] = r->text + r->used;
+  r->used += length + 1;
   return MOUSSE_OK;
 }
 
-static mousse_status take_value(reader *r, const yaml_node_t *node, const char *key,
-                                mo_error *error)
+static mousse_status add_list(reader *r, size_t *count, mo_error *error)
 {
-  yaml_entry entry = {.key = key, .values = r->values, .is_null = is_null(node)};
-  entry.is_list = node->type == YAML_SEQUENCE_NODE;
-  if (entry.is_list) {
-    const yaml_node_item_t *item = node->data.sequence.items.start;
-    for (; item < node->data.sequence.items.top; item++)
-      MO_TRY(add_value(r, yaml_document_get_node(r->document, *item), &entry.count, error));
-  } else {
-    MO_TRY(add_value(r, node, &entry.count, error));
+  MO_TRY(next(r, error));
+  while (r->event.type != YAML_SEQUENCE_END_EVENT) {
+    MO_TRY(add_value(r, count, error));
+    MO_TRY(next(r, error));
   }
-  mo_error reason = {{0}};
-  MO_TRY(note_key(r, node, key, error));
-  const mousse_status status = r->take(r->user, &entry, &reason);
-  return status == MOUSSE_OK ? MOUSSE_OK : refuse(r, node, status, reason.text, error);
+  return MOUSSE_OK;
 }
 
-static mousse_status take_mapping(reader *r, const yaml_node_t *mapping, const char *prefix,
-                                  int depth, mo_error *error)
+/* The current event begins the value of a key. */
+static mousse_status take_value(reader *r, const char *key, mo_error *error)
 {
-  for (const yaml_node_pair_t *pair = mapping->data.mapping.pairs.start;
-       pair < mapping->data.mapping.pairs.top; pair++) {
+  yaml_entry entry = {.key = key, .values = r->values, .is_null = is_null(&r->event)};
+  const size_t line = line_of(r);
+  mo_error reason = {{0}};
+  r->used = 0;
+  entry.is_list = r->event.type == YAML_SEQUENCE_START_EVENT;
+  MO_TRY(entry.is_list ? add_list(r, &entry.count, error) : add_value(r, &entry.count, error));
+  MO_TRY(note_key(r, key, line, error));
+  const mousse_status status = r->take(r->user, &entry, &reason);
+  if (status == MOUSSE_OK) return MOUSSE_OK;
+  return mo_fail(error, status, "%s: line %zu: %s", r->path, line, reason.text);
+}
+
+/* The current event as a key under a prefix. */
+static mousse_status read_key(const reader *r, const char *prefix, char key[YAML_LONGEST_KEY],
+                              mo_error *error)
+{
+  if (r->event.type != YAML_SCALAR_EVENT) return bad(r, "a key is not a word", error);
+  const int length =
+      snprintf(key, YAML_LONGEST_KEY, "%s%s", prefix, (const char *)r->event.data.scalar.value);
+  if (length < 0 || length >= YAML_LONGEST_KEY - 1) return bad(r, "a key is too long", error);
+  return MOUSSE_OK;
+}
+
+/* The current event begins a mapping; afterwards it ends it. */
+static mousse_status take_mapping(reader *r, const char *prefix, int depth, mo_error *error)
+{
+  MO_TRY(next(r, error));
+  while (r->event.type != YAML_MAPPING_END_EVENT) {
     char key[YAML_LONGEST_KEY];
-    const yaml_node_t *name = yaml_document_get_node(r->document, pair->key);
-    const yaml_node_t *value = yaml_document_get_node(r->document, pair->value);
-    if (name->type != YAML_SCALAR_NODE) return bad(r, name, "a key is not a word", error);
-    const int length =
-        snprintf(key, sizeof key, "%s%s", prefix, (const char *)name->data.scalar.value);
-    if (length < 0 || (size_t)length >= sizeof key - 1)
-      return bad(r, name, "a key is too long", error);
-    if (value->type != YAML_MAPPING_NODE) {
-      MO_TRY(take_value(r, value, key, error));
+    MO_TRY(read_key(r, prefix, key, error));
+    MO_TRY(next(r, error));
+    if (r->event.type != YAML_MAPPING_START_EVENT) {
+      MO_TRY(take_value(r, key, error));
     } else if (depth < DEEPEST) {
       strcat(key, ".");
-      MO_TRY(take_mapping(r, value, key, depth + 1, error));
+      MO_TRY(take_mapping(r, key, depth + 1, error));
     } else {
-      return bad(r, value, "expected one value, found a list or mapping", error);
+      return bad(r, "expected one value, found a list or mapping", error);
     }
+    MO_TRY(next(r, error));
   }
   return MOUSSE_OK;
 }
 
-static mousse_status take_document(reader *r, mo_error *error)
+static mousse_status take_stream(reader *r, mo_error *error)
 {
-  const yaml_node_t *root = yaml_document_get_root_node(r->document);
-  if (root == NULL) return MOUSSE_OK;
-  if (root->type != YAML_MAPPING_NODE)
-    return bad(r, root, "expected lines of 'key: value'", error);
-  return take_mapping(r, root, "", 1, error);
-}
-
-static mousse_status parse(reader *r, const char *text, size_t size, mo_error *error)
-{
-  yaml_parser_t parser;
-  yaml_document_t document;
-  if (!yaml_parser_initialize(&parser))
-    return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to read it", r->path);
-  yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
-  mousse_status status = MOUSSE_OK;
-  if (yaml_parser_load(&parser, &document)) {
-    r->document = &document;
-    status = take_document(r, error);
-    yaml_document_delete(&document);
-  } else {
-    status = mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %zu: not YAML: %s", r->path,
-                     parser.problem_mark.line + 1,
-                     parser.problem != NULL ? parser.problem : "cannot be read");
-  }
-  yaml_parser_delete(&parser);
-  return status;
+  MO_TRY(next(r, error)); /* the stream's start */
+  MO_TRY(next(r, error));
+  if (r->event.type == YAML_STREAM_END_EVENT) return MOUSSE_OK;
+  MO_TRY(next(r, error));                   /* after the document's start */
+  if (is_null(&r->event)) return MOUSSE_OK; /* nothing but comments */
+  if (r->event.type != YAML_MAPPING_START_EVENT)
+    return bad(r, "expected lines of 'key: value'", error);
+  MO_TRY(take_mapping(r, "", 1, error));
+  MO_TRY(next(r, error)); /* the document's end */
+  MO_TRY(next(r, error));
+  return r->event.type == YAML_STREAM_END_EVENT
+             ? MOUSSE_OK
+             : bad(r, "expected the end of the file: there is one document too many", error);
 }
 
 mousse_status yaml_keys_parse(const char *path, const char *text, size_t size, yaml_take take,
                               void *user, mo_error *error)
 {
   reader *r = mo_allocate(NULL, sizeof *r);
-  if (r == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to read it", path);
-  r->path = path;
-  r->take = take;
-  r->user = user;
-  const mousse_status status = parse(r, text, size, error);
+  mousse_status status = MOUSSE_NO_MEMORY;
+  if (size > LARGEST_FILE) {
+    mo_release(NULL, r, sizeof *r);
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: %zu bytes, expected at most %d", path, size,
+                   LARGEST_FILE);
+  }
+  if (r != NULL && yaml_parser_initialize(&r->parser)) {
+    r->path = path;
+    r->take = take;
+    r->user = user;
+    yaml_parser_set_input_string(&r->parser, (const unsigned char *)text, size);
+    status = take_stream(r, error);
+    drop_event(r);
+    yaml_parser_delete(&r->parser);
+  } else {
+    mo_fail(error, status, "%s: no memory to read it", path);
+  }
   mo_release(NULL, r, sizeof *r);
   return status;
 }

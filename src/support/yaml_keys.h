@@ -2,7 +2,8 @@
  * libyaml.
  *
  * The file is one mapping. A mapping as a value gives keys with a dot: `opt: {graft: off}` is
- * opt.graft. Deeper mappings, anchors that make a key appear twice, and NUL bytes are refused.
+ * opt.graft. Deeper mappings, anchors, a second document, NUL bytes and files above 64 KiB are
+ * refused.
  */
 #ifndef MOUSSE_SUPPORT_YAML_KEYS_H
 #define MOUSSE_SUPPORT_YAML_KEYS_H

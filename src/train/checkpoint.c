@@ -14,6 +14,7 @@
 
 enum { SMALL_WRITE = 1 << 16 };
 #define OPTIMIZER_FILE "optimizer.bin"
+#define AVERAGE_FILE   "ema.safetensors"
 
 /* The optimizer saves many small records: they are collected before they are written. */
 typedef struct state_writer {
@@ -109,7 +110,9 @@ static mousse_status load_optimizer(mousse_optimizer *optimizer, const mousse_co
 /* Files that this run does not have are left out. */
 static bool is_part(const checkpoint_content *c, const char *name)
 {
-  return c->tokenizer != NULL || strcmp(name, "tokenizer.json") != 0;
+  if (strcmp(name, "tokenizer.json") == 0) return c->tokenizer != NULL;
+  if (strcmp(name, AVERAGE_FILE) == 0) return c->average->values != NULL;
+  return true;
 }
 
 static mousse_status write_file(const checkpoint_content *c, const char *name, const char *path,
@@ -117,8 +120,9 @@ static mousse_status write_file(const checkpoint_content *c, const char *name, c
 {
   if (strcmp(name, "model.safetensors") == 0) return gpt_save_weights(c->params, path, error);
   if (strcmp(name, "config.json") == 0) return gpt_save_config(&c->params->config, path, error);
+  if (strcmp(name, AVERAGE_FILE) == 0) return average_save(c->average, path, error);
   if (strcmp(name, "trainer.json") == 0)
-    return trainer_state_write(c->state, c->run, c->data_fingerprint, path, error);
+    return trainer_state_write(c->state, c->options, c->data_checksum, path, error);
   return tokenizer_save(c->tokenizer, path, error);
 }
 
@@ -200,7 +204,7 @@ mousse_status checkpoint_verify(const char *root, uint64_t step, mo_error *error
 {
   char path[4096];
   MO_TRY(checkpoint_path(path, sizeof path, root, step, CHECKPOINT_FINAL, error));
-  return manifest_verify(path, step, error);
+  return manifest_verify(path, step, checkpoint_file, checkpoint_needs, error);
 }
 
 mousse_status checkpoint_newest(const char *root, const run_notices *notices, uint64_t *step,
@@ -226,44 +230,62 @@ mousse_status checkpoint_newest(const char *root, const run_notices *notices, ui
                  root, count, reason.text);
 }
 
-mousse_status checkpoint_compare(const char *root, uint64_t step, const train_options *run,
-                                 const gpt_config *config, uint64_t data_fingerprint,
-                                 trainer_state *state, const run_notices *notices,
+mousse_status checkpoint_compare(const char *root, uint64_t step, const trainer_demand *demand,
+                                 const gpt_config *config, trainer_state *state,
+                                 option_changes *changes, const run_notices *notices,
                                  mo_error *error)
 {
   char folder[4096], path[4096];
   MO_TRY(checkpoint_path(folder, sizeof folder, root, step, CHECKPOINT_FINAL, error));
   MO_TRY(run_model_compare(folder, config, error));
   MO_TRY(mo_path_join(path, sizeof path, folder, "trainer.json", error));
-  return trainer_state_read(state, run, data_fingerprint, path, notices, error);
+  MO_TRY(trainer_state_read(state, step, path, error));
+  return trainer_state_compare(path, demand, changes, notices, error);
+}
+
+static mousse_status load_average(weight_average *average, const char *folder,
+                                  const mousse_comm *comm, mo_error *error)
+{
+  char path[4096];
+  if (average->values == NULL) return MOUSSE_OK;
+  MO_TRY(mo_path_join(path, sizeof path, folder, AVERAGE_FILE, error));
+  average_restart(average);
+  if (comm->rank == 0 && access(path, F_OK) == 0) MO_TRY(average_load(average, path, error));
+  return MOUSSE_OK;
 }
 
 mousse_status checkpoint_load(const char *root, uint64_t step, gpt_params *params,
-                              mousse_optimizer *optimizer, const mousse_comm *comm,
-                              mo_error *error)
+                              weight_average *average, mousse_optimizer *optimizer,
+                              const mousse_comm *comm, mo_error *error)
 {
   char folder[4096], path[4096];
+  const size_t bytes = params->value_count * sizeof(float);
   MO_TRY(checkpoint_path(folder, sizeof folder, root, step, CHECKPOINT_FINAL, error));
   MO_TRY(mo_path_join(path, sizeof path, folder, OPTIMIZER_FILE, error));
   MO_TRY(load_optimizer(optimizer, comm, path, error));
   MO_TRY(mo_path_join(path, sizeof path, folder, "model.safetensors", error));
   MO_TRY(MO_FIRST_RANK(comm, gpt_load_weights(params, path, error), error));
-  return mo_ranks_spread(comm, params->values, params->value_count * sizeof(float), error);
+  MO_TRY(MO_FIRST_RANK(comm, load_average(average, folder, comm, error), error));
+  if (average->values != NULL) MO_TRY(mo_ranks_spread(comm, average->values, bytes, error));
+  return mo_ranks_spread(comm, params->values, bytes, error);
 }
 
-void checkpoint_prune(const char *root, uint64_t newest, uint64_t keep_last,
-                      uint64_t keep_every, const run_notices *notices)
+void checkpoint_prune(const char *root, uint64_t newest, const checkpoint_rule *rule,
+                      const run_notices *notices)
 {
   checkpoint_list list;
   mo_error error = {{0}};
-  uint64_t kept = 0;
+  uint64_t kept = 0, best = 0;
+  bool has_best = false;
   checkpoint_clean(root, notices);
-  if (checkpoint_list_open(&list, root, &error) != MOUSSE_OK)
+  if (checkpoint_list_open(&list, root, &error) != MOUSSE_OK ||
+      (rule->best && checkpoint_best(root, &best, &has_best, &error) != MOUSSE_OK))
     run_notify(notices, "%s", error.text);
   for (size_t i = list.count; i-- > 0;) {
     const uint64_t step = list.steps[i];
-    if (step > newest || ++kept <= keep_last) continue;
-    if (keep_every > 0 && step % keep_every == 0) continue;
+    if (step > newest || ++kept <= rule->last) continue;
+    if (rule->every > 0 && step % rule->every == 0) continue;
+    if (has_best && step == best) continue;
     if (checkpoint_remove(root, step, CHECKPOINT_FINAL, &error) != MOUSSE_OK)
       run_notify(notices, "kept: %s", error.text);
   }

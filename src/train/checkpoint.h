@@ -1,7 +1,11 @@
 /* checkpoint.h - checkpoints that are complete or absent.
  *
  *     RUN/checkpoints/step-0000000100/   model.safetensors  config.json  tokenizer.json
- *                                        optimizer.bin  trainer.json  manifest.json
+ *                                        ema.safetensors  optimizer.bin  trainer.json
+ *                                        manifest.json
+ *
+ * tokenizer.json and ema.safetensors are there when the run has a tokenizer and an average of
+ * its weights.
  *
  * A checkpoint is made in a directory under a temporary name: files synced, manifest last, then
  * renamed, then its parent synced. One that is removed is renamed first as well, so what is
@@ -12,7 +16,10 @@
 #define MOUSSE_TRAIN_CHECKPOINT_H
 
 #include "data/tokenizer/tokenizer.h"
+#include "train/average.h"
 #include "train/trainer_state.h"
+
+#include <time.h>
 
 #define CHECKPOINT_FOLDER "checkpoints"
 
@@ -21,9 +28,10 @@ typedef struct checkpoint_content {
   const gpt_params *params;
   mousse_optimizer *optimizer;
   const mo_tokenizer *tokenizer; /* NULL: none is kept */
-  const train_options *run;
+  weight_average *average;       /* values NULL: none is kept */
+  const train_options *options;  /* resolved */
   const mousse_comm *comm;
-  uint64_t data_fingerprint;
+  uint64_t data_checksum;
   const trainer_state *state;
 } checkpoint_content;
 
@@ -34,15 +42,16 @@ mousse_status checkpoint_save(const char *root, const checkpoint_content *conten
                               mo_error *error);
 /* Reads the state of a verified checkpoint and compares it with what the run asks for now,
  * before anything large is made: another model or optimizer is refused, other differences are
- * said. */
-mousse_status checkpoint_compare(const char *root, uint64_t step, const train_options *run,
-                                 const gpt_config *config, uint64_t data_fingerprint,
-                                 trainer_state *state, const run_notices *notices,
+ * counted and said. */
+mousse_status checkpoint_compare(const char *root, uint64_t step, const trainer_demand *demand,
+                                 const gpt_config *config, trainer_state *state,
+                                 option_changes *changes, const run_notices *notices,
                                  mo_error *error);
-/* The weights and the optimizer's state; the weights only when both are in order. */
+/* The weights, their average and the optimizer's state; the weights only when all are in order.
+ * An average that the checkpoint lacks starts at the weights. */
 mousse_status checkpoint_load(const char *root, uint64_t step, gpt_params *params,
-                              mousse_optimizer *optimizer, const mousse_comm *comm,
-                              mo_error *error);
+                              weight_average *average, mousse_optimizer *optimizer,
+                              const mousse_comm *comm, mo_error *error);
 mousse_status checkpoint_verify(const char *root, uint64_t step, mo_error *error);
 
 /* The newest checkpoint that is in order; what is wrong with newer ones is said. *found is
@@ -50,10 +59,17 @@ mousse_status checkpoint_verify(const char *root, uint64_t step, mo_error *error
 mousse_status checkpoint_newest(const char *root, const run_notices *notices, uint64_t *step,
                                 bool *found, mo_error *error);
 
-/* Removes all but the last `keep_last` up to `newest` and those at multiples of keep_every (0:
- * none), and what was left under temporary names. Failures are said and harmless. */
-void checkpoint_prune(const char *root, uint64_t newest, uint64_t keep_last,
-                      uint64_t keep_every, const run_notices *notices);
+/* Which checkpoints stay: the last so many, those at multiples of `every` (0: none), and the one
+ * with the lowest validation loss. */
+typedef struct checkpoint_rule {
+  uint64_t last, every;
+  bool best;
+} checkpoint_rule;
+
+/* Removes all up to `newest` that no rule keeps, and what was left under temporary names.
+ * Failures are said and harmless. */
+void checkpoint_prune(const char *root, uint64_t newest, const checkpoint_rule *rule,
+                      const run_notices *notices);
 
 /* checkpoint_folder.c: the names in the folder. */
 typedef struct checkpoint_list {
@@ -63,6 +79,19 @@ typedef struct checkpoint_list {
 
 mousse_status checkpoint_list_open(checkpoint_list *list, const char *root, mo_error *error);
 void checkpoint_list_close(checkpoint_list *list);
+
+/* What can be told about one without reading its weights. */
+typedef struct checkpoint_info {
+  uint64_t step, bytes;
+  time_t time; /* when it was made */
+  trainer_state state;
+} checkpoint_info;
+mousse_status checkpoint_look_up(const char *root, uint64_t step, checkpoint_info *info,
+                                 mo_error *error);
+/* The loss of the validation at the checkpoint's own step; NaN: there was none. */
+double checkpoint_loss(const checkpoint_info *info);
+/* The checkpoint with the lowest such loss, the earliest of equals; *found: there is one. */
+mousse_status checkpoint_best(const char *root, uint64_t *step, bool *found, mo_error *error);
 
 typedef enum checkpoint_place {
   CHECKPOINT_FINAL,
@@ -78,5 +107,6 @@ mousse_status checkpoint_remove(const char *root, uint64_t step, checkpoint_plac
 void checkpoint_clean(const char *root, const run_notices *notices);
 /* The files of a checkpoint except the manifest, NULL past the last. */
 const char *checkpoint_file(size_t index);
+bool checkpoint_needs(const char *name); /* the others may be missing */
 
 #endif

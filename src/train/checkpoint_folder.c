@@ -1,22 +1,28 @@
 /* checkpoint_folder.c - names of checkpoints, listing and removing them. */
+#include "base/directory.h"
 #include "base/file.h"
 #include "train/checkpoint.h"
 #include "train/manifest.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-static const char *const files[] = {"model.safetensors", "config.json", "tokenizer.json",
-                                    "optimizer.bin", "trainer.json"};
+static const char *const files[] = {"model.safetensors", "config.json",   "tokenizer.json",
+                                    "ema.safetensors",   "optimizer.bin", "trainer.json"};
 
 const char *checkpoint_file(size_t index)
 {
   return index < sizeof files / sizeof *files ? files[index] : NULL;
+}
+
+bool checkpoint_needs(const char *name)
+{
+  return strcmp(name, "tokenizer.json") != 0 && strcmp(name, "ema.safetensors") != 0;
 }
 
 static const struct {
@@ -89,36 +95,12 @@ void checkpoint_list_close(checkpoint_list *list)
   *list = (checkpoint_list){0};
 }
 
-/* Ours: the files above, the manifest, and both while they were being written (NAME.PID.tmp).
- */
+/* The files above and the manifest, also while they were being written. */
 static bool is_ours(const char *name)
 {
-  const size_t length = strlen(name);
-  const bool temporary = length > 4 && strcmp(name + length - 4, ".tmp") == 0;
-  for (size_t i = 0; i <= sizeof files / sizeof *files; i++) {
-    const char *known = i < sizeof files / sizeof *files ? files[i] : MANIFEST_NAME;
-    if (strcmp(name, known) == 0) return true;
-    if (temporary && strncmp(name, known, strlen(known)) == 0) return true;
-  }
-  return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-/* Calls remove on every file, or with remove = false only looks whether all are ours. */
-static mousse_status visit(const char *path, bool remove_them, mo_error *error)
-{
-  DIR *folder = opendir(path);
-  mousse_status status = MOUSSE_OK;
-  if (folder == NULL)
-    return mo_fail(error, MOUSSE_IO, "%s: cannot list: %s", path, strerror(errno));
-  for (const struct dirent *e; status == MOUSSE_OK && (e = readdir(folder)) != NULL;) {
-    if (!is_ours(e->d_name))
-      status = mo_fail(error, MOUSSE_IO, "%s/%s: not a file of a checkpoint", path, e->d_name);
-    else if (remove_them && e->d_name[0] != '.' && unlinkat(dirfd(folder), e->d_name, 0) != 0)
-      status = mo_fail(error, MOUSSE_IO, "%s/%s: cannot remove: %s", path, e->d_name,
-                       strerror(errno));
-  }
-  closedir(folder);
-  return status;
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    if (mo_is_file_of(name, files[i])) return true;
+  return mo_is_file_of(name, MANIFEST_NAME);
 }
 
 mousse_status checkpoint_remove(const char *root, uint64_t step, checkpoint_place place,
@@ -127,13 +109,10 @@ mousse_status checkpoint_remove(const char *root, uint64_t step, checkpoint_plac
   char path[4096], leaving[4096];
   MO_TRY(checkpoint_path(path, sizeof path, root, step, place, error));
   MO_TRY(checkpoint_path(leaving, sizeof leaving, root, step, CHECKPOINT_LEAVING, error));
-  MO_TRY(visit(path, false, error));
+  MO_TRY(mo_directory_check(path, is_ours, error));
   if (place == CHECKPOINT_FINAL && rename(path, leaving) != 0)
     return mo_fail(error, MOUSSE_IO, "%s: cannot rename: %s", path, strerror(errno));
-  const char *gone = place == CHECKPOINT_FINAL ? leaving : path;
-  MO_TRY(visit(gone, true, error));
-  if (rmdir(gone) == 0) return MOUSSE_OK;
-  return mo_fail(error, MOUSSE_IO, "%s: cannot remove: %s", gone, strerror(errno));
+  return mo_directory_remove(place == CHECKPOINT_FINAL ? leaving : path, is_ours, error);
 }
 
 void checkpoint_clean(const char *root, const run_notices *notices)
@@ -148,4 +127,47 @@ void checkpoint_clean(const char *root, const run_notices *notices)
         run_notify(notices, "left behind: %s", error.text);
     checkpoint_list_close(&list);
   }
+}
+
+mousse_status checkpoint_look_up(const char *root, uint64_t step, checkpoint_info *info,
+                                 mo_error *error)
+{
+  char folder[4096], path[4096];
+  struct stat file;
+  *info = (checkpoint_info){.step = step};
+  MO_TRY(checkpoint_path(folder, sizeof folder, root, step, CHECKPOINT_FINAL, error));
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    MO_TRY(mo_path_join(path, sizeof path, folder, files[i], error));
+    if (stat(path, &file) == 0) info->bytes += (uint64_t)file.st_size;
+  }
+  MO_TRY(mo_path_join(path, sizeof path, folder, MANIFEST_NAME, error));
+  if (stat(path, &file) == 0) info->time = file.st_mtime; /* it is written last */
+  MO_TRY(mo_path_join(path, sizeof path, folder, "trainer.json", error));
+  return trainer_state_read(&info->state, step, path, error);
+}
+
+double checkpoint_loss(const checkpoint_info *info)
+{
+  const validation_result *v = &info->state.validation;
+  return v->step == info->step ? v->loss : NAN;
+}
+
+mousse_status checkpoint_best(const char *root, uint64_t *step, bool *found, mo_error *error)
+{
+  checkpoint_list list;
+  double best = INFINITY;
+  *found = false;
+  MO_TRY(checkpoint_list_open(&list, root, error));
+  for (size_t i = 0; i < list.count; i++) {
+    checkpoint_info info;
+    /* One that is damaged is no candidate. */
+    if (checkpoint_look_up(root, list.steps[i], &info, NULL) != MOUSSE_OK ||
+        !(checkpoint_loss(&info) < best))
+      continue;
+    best = checkpoint_loss(&info);
+    *step = info.step;
+    *found = true;
+  }
+  checkpoint_list_close(&list);
+  return MOUSSE_OK;
 }

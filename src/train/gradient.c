@@ -4,6 +4,8 @@
 #include "base/parallel.h"
 #include "comm/ranks.h"
 #include "linalg/vector.h"
+#include "train/evaluate.h"
+#include "train/tokenizers.h"
 
 #include <math.h>
 #include <string.h>
@@ -67,7 +69,8 @@ mousse_status gradient_open(train_gradient *g, mo_error *error)
   g->tokens = mo_allocate(NULL, batch_tokens(g) * sizeof *g->tokens);
   g->targets = mo_allocate(NULL, batch_tokens(g) * sizeof *g->targets);
   g->squares = mo_allocate(NULL, block_count(g) * sizeof *g->squares);
-  g->losses = mo_allocate(NULL, g->micro_count * sizeof *g->losses);
+  g->losses = mo_allocate(NULL, 2 * g->micro_count * sizeof *g->losses);
+  g->bytes = g->losses != NULL ? g->losses + g->micro_count : NULL;
   if (open_partial(g) && g->tokens != NULL && g->targets != NULL && g->squares != NULL &&
       g->losses != NULL && (!g->overlap || mo_background_start(&g->background, g->comm)))
     return MOUSSE_OK;
@@ -84,14 +87,14 @@ void gradient_close(train_gradient *g)
   mo_release(NULL, g->tokens, batch_tokens(g) * sizeof *g->tokens);
   mo_release(NULL, g->targets, batch_tokens(g) * sizeof *g->targets);
   mo_release(NULL, g->squares, block_count(g) * sizeof *g->squares);
-  mo_release(NULL, g->losses, g->micro_count * sizeof *g->losses);
+  mo_release(NULL, g->losses, 2 * g->micro_count * sizeof *g->losses);
   for (size_t level = 0; level < GRADIENT_LEVELS; level++) {
     mo_release(NULL, g->partial[level], g->params->value_count * sizeof(float));
     g->partial[level] = NULL;
   }
   g->tokens = g->targets = NULL;
   g->squares = NULL;
-  g->losses = NULL;
+  g->losses = g->bytes = NULL;
 }
 
 typedef struct block {
@@ -208,9 +211,10 @@ mousse_status gradient_add(train_gradient *g, size_t micro, const gpt_batch *bat
   const float share = 1.0f / (float)g->micro_count;
   const size_t count = g->micro_count / g->slices, place = micro - g->first;
   const bool overlapped = g->overlap && micro + 1 == g->end;
-  if (place == 0) memset(g->losses, 0, g->micro_count * sizeof *g->losses);
+  if (place == 0) memset(g->losses, 0, 2 * g->micro_count * sizeof *g->losses);
   gpt_pass_watch(g->pass, overlapped ? submit : NULL, g);
   MO_TRY(gpt_gradients(g->pass, batch, share, place % count != 0, &g->losses[micro], error));
+  g->bytes[micro] = batch_bytes(batch, g->byte_lengths);
   if ((place + 1) % count == 0 && !overlapped) fold_slice(g, place / count);
   return MOUSSE_OK;
 }
@@ -234,8 +238,8 @@ mousse_status gradient_sum(train_gradient *g, mousse_status own, mo_error *error
     MO_TRY(mo_ranks_agree(g->comm, own, error));
     MO_TRY(mo_ranks_sum(g->comm, g->params->gradients, g->params->value_count, error));
   }
-  /* A micro-batch's loss is 0 on all ranks but one, so the sum only collects them. */
-  return mo_ranks_sum(g->comm, g->losses, g->micro_count, error);
+  /* A micro-batch's numbers are 0 on all ranks but one, so the sum only collects them. */
+  return mo_ranks_sum(g->comm, g->losses, 2 * g->micro_count, error);
 }
 
 static double mean_loss(const train_gradient *g)
@@ -248,6 +252,10 @@ static double mean_loss(const train_gradient *g)
 gradient_result gradient_measure(train_gradient *g)
 {
   gradient_result result = {.loss = mean_loss(g), .norm = norm(g)};
+  const double tokens = (double)(g->micro_count * batch_tokens(g));
+  double bytes = 0;
+  for (size_t i = 0; i < g->micro_count; i++) bytes += (double)g->bytes[i];
+  result.bits_per_byte = bits_per_byte(result.loss * tokens, bytes);
   result.finite = isfinite(result.loss) && isfinite(result.norm);
   return result;
 }

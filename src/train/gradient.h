@@ -37,13 +37,15 @@ typedef struct train_gradient {
   mo_background background;
   uint32_t *tokens, *targets;      /* owned: one micro-batch */
   double *squares;                 /* owned: partial sums of the norm */
-  float *losses;                   /* owned: of every micro-batch */
+  const uint32_t *byte_lengths;    /* borrowed: bytes of text of every id, or NULL */
+  float *losses, *bytes;           /* owned: loss and bytes of text of every micro-batch */
   float *partial[GRADIENT_LEVELS]; /* owned: sums of 2^level slices that wait for the next */
 } train_gradient;
 
 typedef struct gradient_result {
-  double loss, norm; /* the norm is that before clipping */
-  bool finite;       /* of loss and norm; when false nothing should be done with them */
+  double loss, norm;    /* the norm is that before clipping */
+  double bits_per_byte; /* NaN: not known */
+  bool finite;          /* of loss and norm; when false nothing should be done with them */
 } gradient_result;
 
 /* Whether this many ranks can share this many slices so that the tree stays the same. */
@@ -51,8 +53,7 @@ bool gradient_divides(size_t slices, size_t ranks);
 /* Bytes that a rank takes for the tree. */
 size_t gradient_tree_bytes(size_t slices, size_t ranks, size_t parameters);
 
-/* Takes loader, params, pass, comm, micro_batch, micro_count, slices, clip, threads and overlap
- * from *gradient, which must not move until it is closed. */
+/* Takes all members from loader to overlap, and byte_lengths, from *gradient, which must not move until it is closed. */
 mousse_status gradient_open(train_gradient *gradient, mo_error *error);
 void gradient_close(train_gradient *gradient); /* accepts a zeroed or closed one */
 

@@ -115,6 +115,14 @@ static mousse_status set_recommended(const train_groups *groups, const train_opt
 
 static void notice_unused(const train_options *run, const run_notices *notices)
 {
+  const bool scalar_given =
+      strcmp(run->scalar_opt, "lion") != 0 && strcmp(run->scalar_opt, run->optimizer) != 0;
+  if (groups_are_alike(run) && (scalar_given || run->embed_lr_factor != 1 ||
+                                (run->head_lr_factor != 0 && run->head_lr_factor != 1)))
+    run_notify(notices,
+               "%s is used for all tensors at lr: scalar_opt, embed_lr_factor and "
+               "head_lr_factor are ignored",
+               run->optimizer);
   for (size_t i = 0; i < run->option_count; i++)
     if (run->options[i].scalar && groups_are_alike(run))
       run_notify(notices, "'scalar.%s' is ignored: %s is used for all tensors",
@@ -140,6 +148,7 @@ static mousse_status configure(train_groups *groups, const train_options *run, s
     MO_TRY(set_library_options(groups, run, role, !groups_are_alike(run), error));
     status = mousse_set(optimizer, role, "weight_decay", 0);
   }
+  if (status == MOUSSE_OK) MO_TRY(groups_schedule(groups, 1, error)); /* all in their range */
   return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
 }
 

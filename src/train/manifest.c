@@ -4,7 +4,6 @@
 #include "base/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,9 +118,6 @@ static mousse_status compare(const char *directory, uint64_t step, json_t *store
   mousse_status status = MOUSSE_OK;
   json_object_foreach(files, name, entry)
   {
-    if (status == MOUSSE_OK && strchr(name, '/') != NULL)
-      status = mo_fail(error, MOUSSE_BAD_FORMAT, "%s: its manifest names the file '%s'",
-                       directory, name);
     if (status == MOUSSE_OK) status = add(found, directory, name, error);
     if (status == MOUSSE_OK)
       status = check_entry(directory, name, entry,
@@ -135,7 +131,28 @@ static mousse_status compare(const char *directory, uint64_t step, json_t *store
   return status;
 }
 
-mousse_status manifest_verify(const char *directory, uint64_t step, mo_error *error)
+/* The names that a manifest must and may have. */
+static mousse_status check_names(const char *directory, json_t *files,
+                                 const char *(*known)(size_t), bool (*needed)(const char *),
+                                 mo_error *error)
+{
+  size_t count = 0;
+  const char *name = NULL;
+  for (size_t i = 0; (name = known(i)) != NULL; i++) {
+    const bool there = json_object_get(files, name) != NULL;
+    count += there;
+    if (!there && needed(name))
+      return mo_fail(error, MOUSSE_BAD_FORMAT, "%s/" MANIFEST_NAME ": does not name %s",
+                     directory, name);
+  }
+  if (count == json_object_size(files)) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_BAD_FORMAT,
+                 "%s/" MANIFEST_NAME ": names a file that checkpoints do not have", directory);
+}
+
+mousse_status manifest_verify(const char *directory, uint64_t step,
+                              const char *(*known)(size_t index),
+                              bool (*needed)(const char *name), mo_error *error)
 {
   char path[4096];
   char *text = NULL;
@@ -144,10 +161,12 @@ mousse_status manifest_verify(const char *directory, uint64_t step, mo_error *er
   MO_TRY(mo_path_join(path, sizeof path, directory, MANIFEST_NAME, error));
   MO_TRY(mo_file_read(NULL, path, LARGEST_MANIFEST, &text, &size, error));
   json_t *stored = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
-  const mousse_status status =
-      stored != NULL ? compare(directory, step, stored, text, error)
-                     : mo_fail(error, MOUSSE_BAD_FORMAT, "%s: damaged: line %d: %s", path,
-                               reason.line, reason.text);
+  mousse_status status =
+      stored != NULL
+          ? check_names(directory, json_object_get(stored, "files"), known, needed, error)
+          : mo_fail(error, MOUSSE_BAD_FORMAT, "%s: damaged: line %d: %s", path, reason.line,
+                    reason.text);
+  if (status == MOUSSE_OK) status = compare(directory, step, stored, text, error);
   json_decref(stored);
   mo_release(NULL, text, size + 1);
   return status;

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +21,11 @@
 mousse_status manifest_write(const char *directory, uint64_t step, const char *const *names,
                              size_t count, mo_error *error);
 
-/* Reads every file that the manifest names; the sentence says what is wrong with which. */
-mousse_status manifest_verify(const char *directory, uint64_t step, mo_error *error);
+/* Reads every file that the manifest names; the sentence says what is wrong with which. It must
+ * name the files of known(0), known(1), ... (NULL past the last) that are needed, and no others
+ * than these. */
+mousse_status manifest_verify(const char *directory, uint64_t step,
+                              const char *(*known)(size_t index),
+                              bool (*needed)(const char *name), mo_error *error);
 
 #endif

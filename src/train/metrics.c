@@ -3,17 +3,20 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "support/json_lines.h"
 #include "train/tensorboard.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#define METRICS_NAME "metrics.jsonl"
 
 static void give_up(train_metrics *m, metrics_file *file, const char *action)
 {
@@ -38,25 +41,21 @@ static void append(train_metrics *m, metrics_file *file, const void *data, size_
   }
 }
 
-__attribute__((format(printf, 3, 4))) static void print(train_metrics *m, metrics_file *file,
-                                                        const char *format, ...)
-{
-  char text[2048];
-  va_list arguments;
-  va_start(arguments, format);
-  const int length = vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  if (length < 0) return;
-  append(m, file, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
-}
-
 static void open_file(train_metrics *m, metrics_file *file, const char *directory,
                       const char *name)
 {
   file->descriptor = -1;
   if (mo_path_join(file->path, sizeof file->path, directory, name, NULL) != MOUSSE_OK) return;
-  file->descriptor = open(file->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file->descriptor < 0) give_up(m, file, "open");
+  /* A link may name a file of the user's, and a FIFO would make us wait. */
+  struct stat info;
+  file->descriptor =
+      open(file->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+  if (file->descriptor < 0 || fstat(file->descriptor, &info) != 0) {
+    give_up(m, file, errno == ELOOP ? "open (it is a link)" : "open");
+  } else if (!S_ISREG(info.st_mode)) {
+    errno = EINVAL;
+    give_up(m, file, "open (it is not a file)");
+  }
 }
 
 /* How much of the text consists of whole lines of steps up to `step`. Every line starts with
@@ -118,7 +117,7 @@ void metrics_open(train_metrics *m, const char *directory, uint64_t step, bool t
                   const run_notices *notices)
 {
   *m = (train_metrics){.notices = *notices, .started = mo_seconds(), .events.descriptor = -1};
-  open_file(m, &m->lines, directory, "metrics.jsonl");
+  open_file(m, &m->lines, directory, METRICS_NAME);
   open_file(m, &m->log, directory, "log.txt");
   cut_back(m, step);
   if (tensorboard) open_events(m, directory, step);
@@ -144,80 +143,97 @@ void metrics_sync(train_metrics *m)
     give_up(m, &m->lines, "sync");
 }
 
-/* JSON has no NaN. */
-static const char *number(double value, char text[32])
+static void append_line(train_metrics *m, char *line)
 {
-  if (isfinite(value))
-    snprintf(text, 32, "%.9g", value);
-  else
-    snprintf(text, 32, "null");
-  return text;
+  if (line != NULL) append(m, &m->lines, line, strlen(line));
+  free(line);
 }
 
-void metrics_format_step(const step_report *r, char line[METRICS_LINE])
+char *metrics_step_line(const step_report *r)
 {
-  char loss[32], lr[32], norm[32], seconds[32];
-  snprintf(line, METRICS_LINE,
-           "{\"step\": %llu, \"tokens\": %llu, \"loss\": %s, \"lr\": %s, "
-           "\"grad_norm\": %s, \"seconds\": %s%s}\n",
-           (unsigned long long)r->step, (unsigned long long)r->tokens, number(r->loss, loss),
-           number(r->lr, lr), number(r->grad_norm, norm), number(r->seconds, seconds),
-           r->skipped ? ", \"skipped\": true" : "");
+  json_t *line =
+      json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "step", (json_int_t)r->step, "tokens",
+                (json_int_t)r->tokens, "loss", json_finite(r->loss), "lr", json_finite(r->lr),
+                "grad_norm", json_finite(r->grad_norm), "seconds", json_finite(r->seconds));
+  if (isfinite(r->bits_per_byte))
+    json_object_set_new(line, "bits_per_byte", json_finite(r->bits_per_byte));
+  if (r->skipped) json_object_set_new(line, "skipped", json_true());
+  return json_line(line);
+}
+
+char *metrics_validation_line(const validation_report *r)
+{
+  json_t *line = json_pack("{s:I, s:I, s:o}", "step", (json_int_t)r->step, "tokens",
+                           (json_int_t)r->tokens, "val_loss", json_finite(r->loss));
+  if (isfinite(r->bits_per_byte))
+    json_object_set_new(line, "val_bits_per_byte", json_finite(r->bits_per_byte));
+  return json_line(line);
 }
 
 void metrics_step(train_metrics *m, const step_report *r)
 {
-  char line[METRICS_LINE];
-  metrics_format_step(r, line);
-  append(m, &m->lines, line, strlen(line));
+  append_line(m, metrics_step_line(r));
   event(m, r->step, "loss", r->loss);
   event(m, r->step, "lr", r->lr);
   event(m, r->step, "grad_norm", r->grad_norm);
+  if (isfinite(r->bits_per_byte)) event(m, r->step, "bits_per_byte", r->bits_per_byte);
 }
 
-void metrics_validation(train_metrics *m, uint64_t step, uint64_t tokens, double loss)
+void metrics_validation(train_metrics *m, const validation_report *r)
 {
-  char text[32];
-  print(m, &m->lines, "{\"step\": %llu, \"tokens\": %llu, \"val_loss\": %s}\n",
-        (unsigned long long)step, (unsigned long long)tokens, number(loss, text));
-  event(m, step, "val_loss", loss);
+  append_line(m, metrics_validation_line(r));
+  event(m, r->step, "val_loss", r->loss);
+  if (isfinite(r->bits_per_byte)) event(m, r->step, "val_bits_per_byte", r->bits_per_byte);
 }
 
 void metrics_note(train_metrics *m, const char *text)
 {
-  char when[32];
+  char when[32], head[64];
   const time_t now = time(NULL);
   struct tm parts;
   if (localtime_r(&now, &parts) == NULL ||
       strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &parts) == 0)
     when[0] = '\0';
-  print(m, &m->log, "%s %9.3f  %s\n", when, mo_seconds() - m->started, text);
+  snprintf(head, sizeof head, "%s %9.3f  ", when, mo_seconds() - m->started);
+  append(m, &m->log, head, strlen(head));
+  append(m, &m->log, text, strlen(text));
+  append(m, &m->log, "\n", 1);
 }
 
 void metrics_telemetry_begin(train_metrics *m, uint64_t step)
 {
   m->telemetry_step = step;
-  m->telemetry_length = 0;
   m->matrix[0] = '\0';
 }
 
 void metrics_telemetry_end(train_metrics *m)
 {
-  if (m->telemetry_length > 0)
-    print(m, &m->lines, "{\"step\": %llu, \"matrix\": \"%s\"%s}\n",
-          (unsigned long long)m->telemetry_step, m->matrix, m->telemetry);
-  m->telemetry_length = 0;
+  if (m->telemetry != NULL) append_line(m, json_line(m->telemetry));
+  m->telemetry = NULL;
 }
 
 void metrics_observe(void *metrics, const char *matrix, const char *quantity, double value)
 {
   train_metrics *m = metrics;
-  char text[32];
   if (strcmp(m->matrix, matrix) != 0) metrics_telemetry_end(m);
   snprintf(m->matrix, sizeof m->matrix, "%s", matrix);
-  const size_t left = sizeof m->telemetry - m->telemetry_length;
-  const int length = snprintf(m->telemetry + m->telemetry_length, left, ", \"%s\": %s",
-                              quantity, number(value, text));
-  if (length > 0 && (size_t)length < left) m->telemetry_length += (size_t)length;
-  m->telemetry[m->telemetry_length] = '\0'; /* a quantity that does not fit is left out */
+  if (m->telemetry == NULL)
+    m->telemetry =
+        json_pack("{s:I, s:s}", "step", (json_int_t)m->telemetry_step, "matrix", m->matrix);
+  json_object_set_new(m->telemetry, quantity, json_finite(value));
+}
+
+mousse_status metrics_copy(const char *from, const char *to, uint64_t step, mo_error *error)
+{
+  char source[4096], target[4096];
+  char *text = NULL;
+  size_t size = 0;
+  MO_TRY(mo_path_join(source, sizeof source, from, METRICS_NAME, error));
+  MO_TRY(mo_path_join(target, sizeof target, to, METRICS_NAME, error));
+  if (access(source, F_OK) != 0) return MOUSSE_OK;
+  MO_TRY(mo_file_read(NULL, source, SIZE_MAX / 2, &text, &size, error));
+  const mousse_status status =
+      mo_file_write(target, text, lines_up_to(text, size, step), error);
+  mo_release(NULL, text, size + 1);
+  return status;
 }

@@ -7,6 +7,9 @@
  *     {"step", "tokens", "val_loss"}                                a validation
  *     {"step", "matrix", "grad_norm", "update_rms", ...}            telemetry
  *
+ * Losses are in nats per token; with a tokenizer there are "bits_per_byte" and
+ * "val_bits_per_byte" as well. A number that is not finite is null.
+ *
  * A resumed run first cuts off what is later than its checkpoint, so no step is there twice. A
  * file that cannot be written is given up with a notice: logs never stop training.
  */
@@ -25,29 +28,38 @@ typedef struct train_metrics {
   run_notices notices; /* where trouble with the files is told */
   double started;
   uint64_t telemetry_step;
-  char matrix[64], telemetry[1024]; /* the line of one matrix, being put together */
-  size_t telemetry_length;
+  char matrix[64];
+  struct json_t *telemetry; /* owned: the line of one matrix, being put together */
 } train_metrics;
 
 typedef struct step_report {
   uint64_t step, tokens; /* after the step */
   double loss, lr, grad_norm;
-  double seconds; /* this step took */
+  double bits_per_byte; /* NaN: not known */
+  double seconds;       /* this step took */
   bool skipped;
 } step_report;
 
-/* A step as its line of metrics.jsonl. */
-enum { METRICS_LINE = 320 };
-void metrics_format_step(const step_report *report, char line[METRICS_LINE]);
+/* A validation; the loss is that of the average where one is kept. */
+typedef struct validation_report {
+  uint64_t step, tokens;
+  double loss, bits_per_byte; /* NaN: not known */
+} validation_report;
+
+/* As lines of metrics.jsonl, to be freed by free(); NULL: no memory. */
+char *metrics_step_line(const step_report *report);
+char *metrics_validation_line(const validation_report *report);
 
 /* step: where the run continues. */
 void metrics_open(train_metrics *metrics, const char *directory, uint64_t step,
                   bool tensorboard, const run_notices *notices);
+/* The lines of another run's metrics up to `step`, for a branch. */
+mousse_status metrics_copy(const char *from, const char *to, uint64_t step, mo_error *error);
 void metrics_none(train_metrics *metrics); /* instead: what is told goes nowhere */
 void metrics_close(train_metrics *metrics);
 
 void metrics_step(train_metrics *metrics, const step_report *report);
-void metrics_validation(train_metrics *metrics, uint64_t step, uint64_t tokens, double loss);
+void metrics_validation(train_metrics *metrics, const validation_report *report);
 void metrics_note(train_metrics *metrics, const char *text); /* a line of log.txt */
 void metrics_sync(train_metrics *metrics);                   /* before a checkpoint */
 

@@ -1,20 +1,44 @@
 /* milestones.c - what happens between steps: validations, samples, checkpoints. */
+#include "support/run_directory.h"
 #include "train/evaluate.h"
 #include "train/rank_checks.h"
 #include "train/text_sample.h"
 #include "train/trainer.h"
 
+#include <string.h>
+
+/* With the average of the weights in their place, where one is kept. */
+static mousse_status score(trainer *t, evaluation *result, mo_error *error)
+{
+  train_session *s = &t->session;
+  const mo_loader *loader = &s->data.val;
+  const uint64_t windows = ((uint64_t)t->run->val_tokens + loader->length - 1) / loader->length;
+  average_swap(&s->average);
+  const mousse_status status =
+      evaluate(loader, s->pass, t->comm, options_micro_batch(t->run), windows,
+               s->data.byte_lengths, NULL, NULL, result, error);
+  average_swap(&s->average);
+  return status;
+}
+
 static mousse_status validate(trainer *t, mo_error *error)
 {
-  const trainer_state *state = &t->session.state;
-  const mo_loader *loader = &t->session.data.val;
+  trainer_state *state = &t->session.state;
   evaluation result = {0};
-  const uint64_t windows = ((uint64_t)t->run->val_tokens + loader->length - 1) / loader->length;
-  MO_TRY(evaluate(loader, t->session.pass, t->comm, options_micro_batch(t->run), windows, NULL,
-                  NULL, &result, error));
-  metrics_validation(&t->metrics, state->step, state->tokens, result.loss);
-  if (t->display->validated != NULL)
-    t->display->validated(t->display->user, state->step, result.loss);
+  MO_TRY(score(t, &result, error));
+  trainer_state_validated(state, result.loss);
+  t->best_wanted = state->best.step == state->step && state->step > 0 &&
+                   (t->run->save_best || t->run->patience > 0);
+  const validation_report report = {.step = state->step,
+                                    .tokens = state->tokens,
+                                    .loss = result.loss,
+                                    .bits_per_byte = result.bits_per_byte};
+  metrics_validation(&t->metrics, &report);
+  if (t->display->validated != NULL) t->display->validated(t->display->user, &report);
+  if (session_is_over(&t->session) && state->step < (uint64_t)t->run->num_iterations)
+    run_notify(&t->notices,
+               "step %llu: no lower validation loss since step %llu: stopped early",
+               (unsigned long long)state->step, (unsigned long long)state->best.step);
   return MOUSSE_OK;
 }
 
@@ -39,6 +63,7 @@ void milestone_sample(trainer *t)
   mo_buffer text = {0};
   if (!trainer_due(state->step, t->run->sample_every) || !t->session.data.has_tokenizer) return;
   if (t->comm->rank > 0) return;
+  mo_buffer_add(&text, t->run->sample_prompt, strlen(t->run->sample_prompt));
   const text_request request = {
       .prompt = t->run->sample_prompt,
       .tokens = (size_t)t->run->sample_tokens,
@@ -54,18 +79,28 @@ void milestone_sample(trainer *t)
   mo_buffer_close(&text);
 }
 
+/* When the disk is nearly full, what would go after the save goes before it: one that is in
+ * order stays. */
+static void make_room(trainer *t, const checkpoint_rule *rule)
+{
+  const checkpoint_rule fewer = {rule->last - 1, rule->every, rule->best};
+  if (run_directory_room(t->session.directory) < t->session.checkpoint_bytes && rule->last > 1)
+    checkpoint_prune(t->session.checkpoints, t->session.state.step, &fewer, &t->notices);
+}
+
 static mousse_status save(trainer *t, mo_error *error)
 {
   const uint64_t step = t->session.state.step;
   const checkpoint_content content = session_content(&t->session);
+  const checkpoint_rule rule = {(uint64_t)t->run->keep_last, (uint64_t)t->run->keep_every,
+                                t->run->keep_best};
   if (step == t->saved) return MOUSSE_OK;
   MO_TRY(ranks_compare_weights(t->session.params, t->comm, error));
   metrics_sync(&t->metrics);
+  if (t->comm->rank == 0) make_room(t, &rule);
   MO_TRY(checkpoint_save(t->session.checkpoints, &content, error));
   t->saved = step;
-  if (t->comm->rank > 0) return MOUSSE_OK;
-  checkpoint_prune(t->session.checkpoints, step, (uint64_t)t->run->keep_last,
-                   (uint64_t)t->run->keep_every, &t->notices);
+  if (t->comm->rank == 0) checkpoint_prune(t->session.checkpoints, step, &rule, &t->notices);
   return MOUSSE_OK;
 }
 
@@ -74,8 +109,10 @@ mousse_status milestone_save(trainer *t, mo_error *error)
 {
   const uint64_t step = t->session.state.step;
   mo_error reason = {{0}};
-  if (step == (uint64_t)t->run->num_iterations || t->stop != 0) return save(t, error);
-  if (!t->save_wanted && !trainer_due(step, t->run->checkpoint_freq)) return MOUSSE_OK;
+  const bool wanted = t->save_wanted || t->best_wanted;
+  t->best_wanted = false;
+  if (session_is_over(&t->session) || t->stop != 0) return save(t, error);
+  if (!wanted && !trainer_due(step, t->run->checkpoint_freq)) return MOUSSE_OK;
   const mousse_status status = save(t, &reason);
   if (status == MOUSSE_COMM) return mo_fail(error, status, "%s", reason.text);
   if (status != MOUSSE_OK)

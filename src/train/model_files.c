@@ -3,8 +3,10 @@
 
 #include "base/file.h"
 #include "formats/formats.h"
+#include "base/text.h"
 #include "train/checkpoint.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,17 +18,45 @@ static bool is_directory(const char *path)
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static mousse_status find_in_run(model_files *files, const char *path, const char *root,
+static mousse_status no_model(const char *path, mo_error *error)
+{
+  return mo_fail(error, MOUSSE_IO,
+                 "%s: neither model.safetensors nor a checkpoint is in it; expected a run, a "
+                 "checkpoint or a safetensors file",
+                 path);
+}
+
+/* The checkpoint of a run that is meant; which: "", a step or "best". */
+static mousse_status choose_checkpoint(const char *path, const char *root, const char *which,
+                                       const run_notices *notices, uint64_t *step,
+                                       mo_error *error)
+{
+  bool found = false;
+  int64_t number = 0;
+  if (which[0] == '\0' || strcmp(which, "last") == 0) {
+    MO_TRY(checkpoint_newest(root, notices, step, &found, error));
+    return found ? MOUSSE_OK : no_model(path, error);
+  }
+  if (strcmp(which, "best") == 0) {
+    MO_TRY(checkpoint_best(root, step, &found, error));
+    if (!found)
+      return mo_fail(error, MOUSSE_IO, "%s: no checkpoint in it has a validation loss", path);
+  } else if (mo_parse_integer(which, &number) && number >= 0) {
+    *step = (uint64_t)number;
+  } else {
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "%s@%s: expected a step, 'best' or 'last' after the @", path, which);
+  }
+  return checkpoint_verify(root, *step, error);
+}
+
+static mousse_status find_in_run(model_files *files, const char *path, const char *which,
                                  const run_notices *notices, mo_error *error)
 {
+  char root[4096];
   uint64_t step = 0;
-  bool found = false;
-  MO_TRY(checkpoint_newest(root, notices, &step, &found, error));
-  if (!found)
-    return mo_fail(error, MOUSSE_IO,
-                   "%s: neither model.safetensors nor a checkpoint is in it; expected a run, a "
-                   "checkpoint or a safetensors file",
-                   path);
+  MO_TRY(mo_path_join(root, sizeof root, path, CHECKPOINT_FOLDER, error));
+  MO_TRY(choose_checkpoint(path, root, which, notices, &step, error));
   snprintf(files->run, sizeof files->run, "%s", path);
   return checkpoint_path(files->folder, sizeof files->folder, root, step, CHECKPOINT_FINAL,
                          error);
@@ -45,25 +75,81 @@ static mousse_status find_in_folder(model_files *files, const char *path, bool *
   return MOUSSE_OK;
 }
 
+/* In a checkpoint: the average when there is one, since it is what was validated. */
+static mousse_status choose_weights(model_files *files, const run_notices *notices,
+                                    mo_error *error)
+{
+  char *weights = files->weights;
+  MO_TRY(mo_path_join(weights, sizeof files->weights, files->folder, "ema.safetensors", error));
+  if (access(weights, F_OK) == 0) {
+    run_notify(notices, "%s: the average of the weights is used", files->folder);
+    return MOUSSE_OK;
+  }
+  return mo_path_join(weights, sizeof files->weights, files->folder, "model.safetensors",
+                      error);
+}
+
+static mousse_status find_in_directory(model_files *files, const char *path, const char *which,
+                                       const run_notices *notices, mo_error *error)
+{
+  char average[4096], run[4096];
+  bool found = false;
+  if (which[0] == '\0') MO_TRY(find_in_folder(files, path, &found, error));
+  MO_TRY(mo_path_join(average, sizeof average, path, "ema.safetensors", error));
+  if (found && access(average, F_OK) != 0) return MOUSSE_OK;
+  if (found) return choose_weights(files, notices, error);
+  MO_TRY(mo_path_parent(run, sizeof run, path, error));
+  const bool inside = strcmp(mo_path_name(path), CHECKPOINT_FOLDER) == 0;
+  MO_TRY(find_in_run(files, inside ? run : path, which, notices, error));
+  return choose_weights(files, notices, error);
+}
+
 mousse_status model_files_find(model_files *files, const char *path, const run_notices *notices,
                                mo_error *error)
 {
-  char root[4096];
+  char name[4096];
+  const char *at = strrchr(path, '@'), *which = "";
   *files = (model_files){.run = ""};
   if (path[0] == '\0')
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "init is not set: give a run, a checkpoint or a safetensors file");
-  if (!is_directory(path)) {
-    snprintf(files->weights, sizeof files->weights, "%s", path);
-    return mo_path_parent(files->folder, sizeof files->folder, path, error);
+  snprintf(name, sizeof name, "%s", path);
+  while (strlen(name) > 1 && name[strlen(name) - 1] == '/') name[strlen(name) - 1] = '\0';
+  if (access(path, F_OK) != 0 && at != NULL && at > path) {
+    name[at - path] = '\0';
+    which = at + 1;
   }
-  MO_TRY(mo_path_join(root, sizeof root, path, CHECKPOINT_FOLDER, error));
-  bool found = false;
-  MO_TRY(find_in_folder(files, path, &found, error));
-  if (found) return MOUSSE_OK;
-  MO_TRY(find_in_run(files, path, root, notices, error));
-  return mo_path_join(files->weights, sizeof files->weights, files->folder, "model.safetensors",
-                      error);
+  if (is_directory(name)) return find_in_directory(files, name, which, notices, error);
+  if (access(path, F_OK) != 0)
+    return mo_fail(error, MOUSSE_IO,
+                   "%s: there is no such file or directory; expected a run, a checkpoint or a "
+                   "safetensors file",
+                   path);
+  snprintf(files->weights, sizeof files->weights, "%s", path);
+  return mo_path_parent(files->folder, sizeof files->folder, path, error);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+  const size_t length = strlen(text), tail = strlen(end);
+  return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* A model larger than its weights file is not made: every value takes two bytes at least. */
+static mousse_status check_size(const model_files *files, const gpt_config *config,
+                                mo_error *error)
+{
+  struct stat info;
+  if (ends_with(files->weights, ".json")) return MOUSSE_OK; /* the index of several files */
+  const size_t count = gpt_parameter_count(config);
+  if (stat(files->weights, &info) != 0)
+    return mo_fail(error, MOUSSE_IO, "%s: cannot open: %s", files->weights, strerror(errno));
+  if ((uint64_t)info.st_size / 2 >= count) return MOUSSE_OK;
+  return mo_fail(
+      error, MOUSSE_BAD_FORMAT,
+      "%s: %lld bytes are too few for the %zu parameters that the config.json beside "
+      "it asks for",
+      files->weights, (long long)info.st_size, count);
 }
 
 static model_place place_of(const model_files *files)
@@ -74,7 +160,8 @@ static model_place place_of(const model_files *files)
 mousse_status model_files_config(const model_files *files, gpt_config *config, mo_error *error)
 {
   const model_place place = place_of(files);
-  return format_read_config(&place, config, error);
+  MO_TRY(format_read_config(&place, config, error));
+  return check_size(files, config, error);
 }
 
 mousse_status model_files_weights(const model_files *files, gpt_params *params, mo_error *error)

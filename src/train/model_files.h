@@ -1,7 +1,14 @@
-/* model_files.h - where the weights are that a user names: a safetensors file (with config.json
- * beside it), a checkpoint of llm.c, a directory that holds model.safetensors or the index of
- * several (ours or Hugging Face's), or a run, which stands for its newest checkpoint that is in
- * order. */
+/* model_files.h - where the weights are that a user names:
+ *
+ *     FILE.safetensors        with config.json beside it
+ *     FILE.bin                a checkpoint of llm.c
+ *     DIRECTORY               that holds model.safetensors or the index of several: a checkpoint,
+ *                             an export, a model of Hugging Face
+ *     RUN                     its newest checkpoint that is in order
+ *     RUN@STEP, RUN@best      the checkpoint of that step, or with the lowest validation loss
+ *
+ * A checkpoint that holds an average of the weights (--ema) stands for that; its
+ * model.safetensors, named as a file, for the last weights themselves. */
 #ifndef MOUSSE_TRAIN_MODEL_FILES_H
 #define MOUSSE_TRAIN_MODEL_FILES_H
 

@@ -13,7 +13,7 @@
 #include "gpt/gpt.h"
 #include "train/schedule.h"
 
-enum { OPTION_TEXT_SIZE = 32, OPTION_MOST = 32 };
+enum { OPTION_TEXT_SIZE = 32, OPTION_MOST = 96 };
 
 /* One opt.NAME or scalar.NAME. */
 typedef struct train_option {
@@ -48,7 +48,12 @@ void run_notify(const run_notices *notices, const char *format, ...)
 extern const mo_settings train_settings;
 
 /* What a change means for a run that is continued; see options.def. */
-typedef enum option_effect { OPTION_FIXED, OPTION_RESULT, OPTION_FREE } option_effect;
+typedef enum option_effect {
+  OPTION_FIXED,
+  OPTION_RESULT,
+  OPTION_SOURCE,
+  OPTION_FREE
+} option_effect;
 option_effect option_row_effect(size_t row); /* of train_settings.rows[row] */
 
 /* For OPTION_OPTIMIZER rows: the library's name of the option, and the only algorithm that it

@@ -1,6 +1,10 @@
 /* run_data.c - opens what a run reads. */
 #include "train/run_data.h"
 
+#include "base/file.h"
+#include "train/tokenizers.h"
+
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -37,6 +41,14 @@ mousse_status run_data_vocabulary(const char *data_dir, size_t *vocabulary, mo_e
   return MOUSSE_OK;
 }
 
+mousse_status run_data_first(const char *data_dir, char *path, size_t capacity, mo_error *error)
+{
+  mo_mixture names;
+  MO_TRY(parse_names(&names, data_dir, error));
+  snprintf(path, capacity, "%s", mixture_path(&names, 0));
+  return MOUSSE_OK;
+}
+
 /* Tokens of different tokenizers have nothing to do with each other. */
 static mousse_status compare_tokenizer(const mo_tokenizer *tokenizer, const char *first,
                                        const char *path, mo_error *error)
@@ -69,6 +81,10 @@ static mousse_status open_tokenizer(run_data *data, const char *data_dir, mo_err
   if (data->has_tokenizer) {
     MO_TRY(tokenizer_open(&data->tokenizer, first, error));
     data->end_of_text = data->tokenizer.end_of_text;
+    data->tokenizer_checksum = tokenizer_checksum(&data->tokenizer);
+    data->byte_lengths = tokenizer_byte_lengths(&data->tokenizer, data->vocabulary);
+    if (data->byte_lengths == NULL)
+      return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for its tokenizer", first);
   } else if (names.count > 1) {
     return mo_fail(error, MOUSSE_IO, "%s: no tokenizer here; data can be mixed only with one",
                    first);
@@ -76,6 +92,28 @@ static mousse_status open_tokenizer(run_data *data, const char *data_dir, mo_err
   for (size_t i = 1; i < names.count; i++)
     MO_TRY(compare_tokenizer(&data->tokenizer, first, mixture_path(&names, i), error));
   return MOUSSE_OK;
+}
+
+/* Names, lengths and up to so many tokens of every shard, and the weights of sources. */
+static uint64_t hash_set(const shard_set *set, uint64_t most)
+{
+  XXH64_hash_t hash = 0;
+  for (size_t i = 0; i < set->count; i++) {
+    const char *name = mo_path_name(set->shards[i].path);
+    const uint64_t count = set->shards[i].count;
+    hash = XXH3_64bits_withSeed(name, strlen(name), hash);
+    hash = XXH3_64bits_withSeed(&count, sizeof count, hash);
+    const size_t tokens = (size_t)(count < most ? count : most);
+    hash = XXH3_64bits_withSeed(set->shards[i].tokens, tokens * set->shards[i].width, hash);
+  }
+  for (size_t k = 0; set->source_count > 1 && k < set->source_count; k++)
+    hash = XXH3_64bits_withSeed(&set->sources[k].weight, sizeof(double), hash);
+  return hash;
+}
+
+uint64_t run_data_fingerprint(const shard_set *set)
+{
+  return hash_set(set, SAMPLED_TOKENS);
 }
 
 static mousse_status open_all(run_data *data, const train_options *run,
@@ -91,6 +129,9 @@ static mousse_status open_all(run_data *data, const train_options *run,
     MO_TRY(loader_open(&data->val, &data->val_set, config->sequence_len, 1, LOADER_SEQUENTIAL,
                        0, error));
   }
+  data->train_checksum = hash_set(&data->train_set, UINT64_MAX);
+  data->val_checksum = hash_set(&data->val_set, UINT64_MAX);
+  data->vocabulary = config->vocab_size;
   return open_tokenizer(data, run->data_dir, error);
 }
 
@@ -110,21 +151,6 @@ void run_data_close(run_data *data)
   shard_set_close(&data->train_set);
   shard_set_close(&data->val_set);
   tokenizer_close(&data->tokenizer);
+  mo_release(NULL, data->byte_lengths, data->vocabulary * sizeof *data->byte_lengths);
   *data = (run_data){0};
-}
-
-uint64_t run_data_fingerprint(const shard_set *set)
-{
-  XXH64_hash_t hash = 0;
-  for (size_t i = 0; i < set->count; i++) {
-    const char *name = mo_path_name(set->shards[i].path);
-    const uint64_t count = set->shards[i].count;
-    hash = XXH3_64bits_withSeed(name, strlen(name), hash);
-    hash = XXH3_64bits_withSeed(&count, sizeof count, hash);
-    const size_t start = count < SAMPLED_TOKENS ? (size_t)count : SAMPLED_TOKENS;
-    hash = XXH3_64bits_withSeed(set->shards[i].tokens, start * set->shards[i].width, hash);
-  }
-  for (size_t k = 0; set->source_count > 1 && k < set->source_count; k++)
-    hash = XXH3_64bits_withSeed(&set->sources[k].weight, sizeof(double), hash);
-  return hash;
 }

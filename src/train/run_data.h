@@ -12,18 +12,25 @@ typedef struct run_data {
   mo_loader train, val; /* val has no windows when there is no validation data */
   mo_tokenizer tokenizer;
   bool has_tokenizer;
-  uint32_t end_of_text; /* TOKENIZER_NONE: not known */
+  uint32_t *byte_lengths; /* owned: bytes of text of every id; NULL without a tokenizer */
+  size_t vocabulary;      /* ids that byte_lengths has room for */
+  uint64_t train_checksum, val_checksum, tokenizer_checksum; /* 0: there is none */
+  uint32_t end_of_text;                                      /* TOKENIZER_NONE: not known */
 } run_data;
 
 /* How many tokens the data's tokenizer has; 0 when the directory does not say. */
 mousse_status run_data_vocabulary(const char *data_dir, size_t *vocabulary, mo_error *error);
+
+/* The directory whose tokenizer counts: the first of several. */
+mousse_status run_data_first(const char *data_dir, char *path, size_t capacity,
+                             mo_error *error);
 
 mousse_status run_data_open(run_data *data, const train_options *run, const gpt_config *config,
                             mo_error *error);
 void run_data_close(run_data *data); /* accepts a zeroed or closed one */
 
 /* Names, lengths and first tokens of all shards, and the weights of several sources, in one
- * number: other data is noticed. */
+ * number, as checkpoints of 0.1 have it; the checksums above are over every token. */
 uint64_t run_data_fingerprint(const shard_set *set);
 
 #endif

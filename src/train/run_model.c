@@ -5,6 +5,8 @@
 #include "train/model_files.h"
 #include "train/run_data.h"
 
+#include <string.h>
+
 static void override(size_t *member, int64_t value)
 {
   if (value > 0) *member = (size_t)value;
@@ -38,6 +40,9 @@ mousse_status run_model_find(const train_options *run, const char *checkpoint,
   if (run->init[0] == '\0') return run_model_from(run, NULL, vocabulary, config, error);
   MO_TRY(model_files_find(&files, checkpoint != NULL ? checkpoint : run->init, notices, error));
   MO_TRY(model_files_config(&files, &base, error));
+  if (checkpoint == NULL && strcmp(run->preset, "tiny") != 0)
+    run_notify(notices, "preset '%s' is ignored: the model is that of %s", run->preset,
+               files.folder);
   return run_model_from(run, &base, vocabulary, config, error);
 }
 

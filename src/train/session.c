@@ -3,20 +3,33 @@
 
 #include "base/file.h"
 #include "comm/ranks.h"
+#include "support/run_directory.h"
 #include "train/model_files.h"
+#include "train/resolve.h"
 #include "train/run_model.h"
+#include "train/tokenizers.h"
 
-checkpoint_content session_content(const train_session *s)
+#include <string.h>
+
+checkpoint_content session_content(train_session *s)
 {
   return (checkpoint_content){
       .params = s->params,
       .optimizer = s->groups.optimizer,
       .tokenizer = s->data.has_tokenizer ? &s->data.tokenizer : NULL,
-      .run = s->run,
+      .average = &s->average,
+      .options = s->run,
       .comm = s->comm,
-      .data_fingerprint = run_data_fingerprint(&s->data.train_set),
+      .data_checksum = s->data.train_checksum,
       .state = &s->state,
   };
+}
+
+bool session_is_over(const train_session *s)
+{
+  const uint64_t patience = (uint64_t)s->given->patience;
+  return s->state.step >= (uint64_t)s->given->num_iterations ||
+         (patience > 0 && s->state.without_best >= patience);
 }
 
 static mousse_status initialise(train_session *s, const run_notices *notices, mo_error *error)
@@ -36,16 +49,16 @@ static mousse_status initialise(train_session *s, const run_notices *notices, mo
 static mousse_status open_directory(train_session *s, const run_notices *notices,
                                     uint64_t *step, bool *found, mo_error *error)
 {
-  MO_TRY(options_directory(s->run, s->directory, sizeof s->directory, error));
+  MO_TRY(options_directory(s->given, s->directory, sizeof s->directory, error));
   MO_TRY(mo_path_join(s->checkpoints, sizeof s->checkpoints, s->directory, CHECKPOINT_FOLDER,
                       error));
+  MO_TRY(run_directory_take(s->directory, error));
+  MO_TRY(run_lock_take(&s->lock, s->directory, error));
   MO_TRY(mo_make_directories(s->checkpoints, error));
   MO_TRY(mo_sync_parent(s->checkpoints, error));
-  MO_TRY(mo_sync_parent(s->directory, error));
-  MO_TRY(run_lock_take(&s->lock, s->directory, error));
   checkpoint_clean(s->checkpoints, notices);
   MO_TRY(checkpoint_newest(s->checkpoints, notices, step, found, error));
-  if (*found && !s->run->resume)
+  if (*found && !s->given->resume)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "%s: has checkpoints already, and resume is off; choose another --out or "
                    "remove it",
@@ -71,7 +84,9 @@ static mousse_status open_model(train_session *s, const gpt_config *config,
                                  .slices = options_slices(s->run),
                                  .clip = s->run->clip,
                                  .threads = threads,
-                                 .overlap = s->run->overlap};
+                                 .overlap = s->run->overlap,
+                                 .byte_lengths = s->data.byte_lengths};
+  MO_TRY(average_open(&s->average, s->params, s->run->ema, threads, error));
   return gradient_open(&s->gradient, error);
 }
 
@@ -79,63 +94,144 @@ static mousse_status open_model(train_session *s, const gpt_config *config,
 typedef struct run_position {
   uint64_t step, found; /* the checkpoint to continue from, if one was found */
   gpt_config config;
+  char weights_folder[4096]; /* of the checkpoint or of --init, whose tokenizer counts; or "" */
 } run_position;
 
 static mousse_status find_position(train_session *s, const run_notices *notices,
                                    run_position *at, mo_error *error)
 {
-  char checkpoint[4096];
+  model_files files;
   bool found = false;
+  char path[4096], *folder = at->weights_folder;
   MO_TRY(open_directory(s, notices, &at->step, &found, error));
   at->found = found;
-  MO_TRY(checkpoint_path(checkpoint, sizeof checkpoint, s->checkpoints, at->step,
-                         CHECKPOINT_FINAL, error));
-  return run_model_find(s->run, found ? checkpoint : NULL, notices, &at->config, error);
+  if (found) {
+    MO_TRY(checkpoint_path(folder, sizeof at->weights_folder, s->checkpoints, at->step,
+                           CHECKPOINT_FINAL, error));
+    MO_TRY(mo_path_join(path, sizeof path, folder, "trainer.json", error));
+    MO_TRY(trainer_state_same_optimizer(path, s->given, error));
+  } else if (s->given->init[0] != '\0') {
+    MO_TRY(model_files_find(&files, s->given->init, NULL, error));
+    memcpy(folder, files.folder, sizeof files.folder);
+  }
+  return run_model_find(s->given, found ? folder : NULL, notices, &at->config, error);
 }
 
 static mousse_status compare_data(const train_session *s, mo_error *error)
 {
-  MO_TRY(mo_ranks_same(s->comm, run_data_fingerprint(&s->data.train_set),
+  MO_TRY(mo_ranks_same(s->comm, s->data.train_checksum,
                        "all ranks must have the same training data: their checksum is", error));
-  return mo_ranks_same(s->comm, run_data_fingerprint(&s->data.val_set),
+  return mo_ranks_same(s->comm, s->data.val_checksum,
                        "all ranks must have the same validation data: their checksum is",
                        error);
 }
 
-/* What the checkpoint asks for is rank 0's business. */
-static mousse_status read_state(train_session *s, const run_position *at,
+/* A run that is complete stays what it is. */
+static mousse_status refuse_changes(const train_session *s, const option_changes *changes,
+                                    mo_error *error)
+{
+  if (changes->count == 0 || s->state.step < (uint64_t)s->given->num_iterations)
+    return MOUSSE_OK;
+  return mo_fail(
+      error, MOUSSE_INVALID_ARGUMENT,
+      "%s: is complete at step %llu and stays as it is: %s; to go on with that, give "
+      "more --num-iterations than %llu; for a new run, another --out",
+      s->directory, (unsigned long long)s->state.step, changes->first,
+      (unsigned long long)s->state.step);
+}
+
+static mousse_status compare_with_checkpoint(train_session *s, const run_position *at,
+                                             const run_notices *notices, mo_error *error)
+{
+  option_changes changes;
+  const trainer_demand demand = {s->given, s->run, s->data.train_checksum,
+                                 run_data_fingerprint(&s->data.train_set)};
+  MO_TRY(checkpoint_compare(s->checkpoints, at->step, &demand, &at->config, &s->state, &changes,
+                            notices, error));
+  return refuse_changes(s, &changes, error);
+}
+
+/* Rank 0's business: the tokenizer of the weights, and what the checkpoint asks for. */
+static mousse_status compare_with_weights(train_session *s, const run_position *at,
+                                          const run_notices *notices, mo_error *error)
+{
+  if (s->data.has_tokenizer && at->weights_folder[0] != '\0')
+    MO_TRY(tokenizer_check(&s->data.tokenizer, s->run->data_dir, at->weights_folder,
+                           s->run->allow_other_tokenizer, notices, error));
+  return at->found ? compare_with_checkpoint(s, at, notices, error) : MOUSSE_OK;
+}
+
+/* Before hours of work: is there room for a checkpoint? */
+static mousse_status check_room(train_session *s, bool has_checkpoint,
                                 const run_notices *notices, mo_error *error)
 {
-  const uint64_t data = run_data_fingerprint(&s->data.train_set);
-  MO_TRY(MO_FIRST_RANK(s->comm,
-                       checkpoint_compare(s->checkpoints, at->step, s->run, &at->config, data,
-                                          &s->state, notices, error),
-                       error));
-  return mo_ranks_spread(s->comm, &s->state, sizeof s->state, error);
+  const gpt_params *p = s->params;
+  const unsigned long long room = run_directory_room(s->directory);
+  s->checkpoint_bytes = p->value_count * sizeof(float) * (s->average.values != NULL ? 2 : 1);
+  for (size_t i = 0; i < p->tensor_count; i++)
+    s->checkpoint_bytes += mousse_param_state_bytes(s->groups.optimizer, p->tensors[i].name);
+  const double need = (double)s->checkpoint_bytes / 1e6, have = (double)room / 1e6;
+  const double most = need * (double)(s->run->keep_last + 1 + s->run->keep_best);
+  if (have < need && !has_checkpoint)
+    return mo_fail(
+        error, MOUSSE_IO,
+        "%s: a checkpoint takes %.1f MB, but only %.1f MB are free there; make room, "
+        "or choose another --out",
+        s->directory, need, have);
+  if (have < (has_checkpoint ? need : most))
+    run_notify(notices,
+               "%s: %.1f MB are free; a checkpoint takes %.1f MB, and up to %.1f MB are needed "
+               "with --keep-last %lld",
+               s->directory, have, need, most, (long long)s->run->keep_last);
+  return MOUSSE_OK;
+}
+
+static mousse_status load_weights(train_session *s, const run_position *at,
+                                  const run_notices *notices, mo_error *error)
+{
+  gpt_params *params = s->params;
+  if (at->found)
+    return checkpoint_load(s->checkpoints, at->step, params, &s->average, s->groups.optimizer,
+                           s->comm, error);
+  MO_TRY(MO_FIRST_RANK(s->comm, initialise(s, notices, error), error));
+  MO_TRY(mo_ranks_spread(s->comm, params->values, params->value_count * sizeof(float), error));
+  average_restart(&s->average);
+  return MOUSSE_OK;
+}
+
+static mousse_status open_at(train_session *s, const run_position *at,
+                             const run_notices *notices, mo_error *error)
+{
+  const mousse_comm *comm = s->comm;
+  MO_TRY(mo_ranks_agree(comm, options_resolve(&s->options, &at->config, error), error));
+  MO_TRY(mo_ranks_agree(comm, run_data_open(&s->data, s->run, &at->config, error), error));
+  MO_TRY(compare_data(s, error));
+  MO_TRY(MO_FIRST_RANK(comm, compare_with_weights(s, at, notices, error), error));
+  MO_TRY(mo_ranks_spread(comm, &s->state, sizeof s->state, error));
+  if (session_is_over(s)) return MOUSSE_OK;
+  MO_TRY(mo_ranks_agree(comm, open_model(s, &at->config, notices, error), error));
+  MO_TRY(MO_FIRST_RANK(comm, check_room(s, at->found, notices, error), error));
+  return load_weights(s, at, notices, error);
 }
 
 static mousse_status open_all(train_session *s, const run_notices *notices, mo_error *error)
 {
-  const mousse_comm *comm = s->comm;
   run_position at = {0};
-  MO_TRY(options_check(s->run, error));
-  MO_TRY(MO_FIRST_RANK(comm, find_position(s, notices, &at, error), error));
-  MO_TRY(mo_ranks_spread(comm, &at, sizeof at, error));
-  MO_TRY(mo_ranks_agree(comm, run_data_open(&s->data, s->run, &at.config, error), error));
-  MO_TRY(compare_data(s, error));
-  if (at.found) MO_TRY(read_state(s, &at, notices, error));
-  MO_TRY(mo_ranks_agree(comm, open_model(s, &at.config, notices, error), error));
-  gpt_params *params = s->params;
-  if (at.found)
-    return checkpoint_load(s->checkpoints, at.step, params, s->groups.optimizer, comm, error);
-  MO_TRY(MO_FIRST_RANK(comm, initialise(s, notices, error), error));
-  return mo_ranks_spread(comm, params->values, params->value_count * sizeof(float), error);
+  MO_TRY(options_check(s->given, error));
+  MO_TRY(MO_FIRST_RANK(s->comm, find_position(s, notices, &at, error), error));
+  MO_TRY(mo_ranks_spread(s->comm, &at, sizeof at, error));
+  return open_at(s, &at, notices, error);
 }
 
 mousse_status session_open(train_session *s, const train_options *run, const mousse_comm *comm,
                            const run_notices *notices, mo_error *error)
 {
-  *s = (train_session){.run = run, .comm = comm, .lock.descriptor = -1};
+  *s = (train_session){.given = run,
+                       .options = *run,
+                       .run = &s->options,
+                       .comm = comm,
+                       .lock.descriptor = -1,
+                       .state = trainer_state_start()};
   const mousse_status status = open_all(s, notices, error);
   if (status != MOUSSE_OK) session_close(s);
   return status;
@@ -144,6 +240,7 @@ mousse_status session_open(train_session *s, const train_options *run, const mou
 void session_close(train_session *s)
 {
   gradient_close(&s->gradient);
+  average_close(&s->average);
   groups_close(&s->groups);
   gpt_pass_destroy(s->pass);
   gpt_params_destroy(s->params);

@@ -6,7 +6,9 @@
 #include "comm/ranks.h"
 #include "linalg/blas.h"
 #include "support/signals.h"
+#include "train/history.h"
 #include "train/rank_checks.h"
+#include "train/run_out.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -79,6 +81,8 @@ static mousse_status update(trainer *t, const gradient_result *result, bool *ski
   *skipped = status == MOUSSE_NOT_FINITE;
   if (status != MOUSSE_OK && !*skipped) return groups_fail(groups, status, error);
   state->step++;
+  state->loss = result->loss;
+  if (!*skipped) average_update(&t->session.average, state->step);
   state->tokens += (uint64_t)t->run->batch_size * t->session.data.train.length;
   return count_skips(t, *skipped, error);
 }
@@ -92,11 +96,13 @@ static void report_step(trainer *t, uint64_t step, const gradient_result *result
       .loss = result->loss,
       .lr = schedule_factor(&t->schedule, step) * t->session.groups.lr[GPT_MATRIX],
       .grad_norm = result->norm,
+      .bits_per_byte = result->bits_per_byte,
       .seconds = seconds,
       .skipped = skipped,
   };
   metrics_step(&t->metrics, &report);
   if (t->display->step != NULL) t->display->step(t->display->user, &report);
+  alarms_step(&t->alarms, &report, &t->notices);
 }
 
 /* batch -> forward and backward -> sum over ranks -> norm and clip -> step */
@@ -129,7 +135,7 @@ static mousse_status take_requests(trainer *t, mo_error *error)
 static mousse_status loop(trainer *t, mo_error *error)
 {
   if (t->session.state.step == 0) MO_TRY(milestone_validate(t, error));
-  while (t->session.state.step < (uint64_t)t->run->num_iterations && t->stop == 0) {
+  while (!session_is_over(&t->session) && t->stop == 0) {
     MO_TRY(one_step(t, error));
     MO_TRY(milestone_validate(t, error));
     milestone_sample(t);
@@ -139,11 +145,21 @@ static mousse_status loop(trainer *t, mo_error *error)
   return MOUSSE_OK;
 }
 
-static mousse_status write_config(const trainer *t, mo_error *error)
+/* Written when a step is about to be taken, and not before. */
+static mousse_status write_record(const trainer *t, mo_error *error)
 {
   char path[4096];
-  MO_TRY(mo_path_join(path, sizeof path, t->session.directory, "config.yaml", error));
-  return options_write(t->run, path, error);
+  const train_session *s = &t->session;
+  const history_entry entry = {.step = s->state.step,
+                               .resolved = t->run,
+                               .train_checksum = s->data.train_checksum,
+                               .val_checksum = s->data.val_checksum,
+                               .tokenizer_checksum = s->data.tokenizer_checksum,
+                               .ranks = t->comm->size,
+                               .threads = options_threads(t->run)};
+  MO_TRY(mo_path_join(path, sizeof path, s->directory, "config.yaml", error));
+  MO_TRY(options_write(t->run, path, error));
+  return history_write(s->directory, &entry, error);
 }
 
 /* Every notice from before is a line with its time. */
@@ -183,6 +199,12 @@ static mousse_status announce(trainer *t, mo_error *error)
   if (!s->data.has_tokenizer)
     run_notify(&t->notices, "%s has no tokenizer: no samples, and 'generate' will need one",
                t->run->data_dir);
+  const uint64_t share = (uint64_t)t->run->batch_size / options_slices(t->run);
+  if (s->given->device_batch_size == 0 && options_micro_batch(t->run) == 1 && share > 1)
+    run_notify(&t->notices,
+               "a batch of %lld sequences is computed one at a time, which is slow: a multiple "
+               "of 8 is better",
+               (long long)t->run->batch_size);
   if (s->data.val.windows == 0)
     run_notify(&t->notices, "%s has no validation shards: no validation", t->run->data_dir);
   return MOUSSE_OK;
@@ -191,12 +213,13 @@ static mousse_status announce(trainer *t, mo_error *error)
 static mousse_status execute(trainer *t, train_outcome *outcome, mo_error *error)
 {
   t->saved = t->session.state.step;
+  t->alarms = alarms_start(t->session.params->config.vocab_size, t->schedule.warmup);
   if (t->comm->rank > 0)
     metrics_none(&t->metrics);
   else
     metrics_open(&t->metrics, t->session.directory, t->saved, t->run->tensorboard,
                  &t->display->notices);
-  mousse_status status = MO_FIRST_RANK(t->comm, write_config(t, error), error);
+  mousse_status status = MO_FIRST_RANK(t->comm, write_record(t, error), error);
   if (status == MOUSSE_OK) status = announce(t, error);
   if (status == MOUSSE_OK) {
     signals_watch();
@@ -204,8 +227,6 @@ static mousse_status execute(trainer *t, train_outcome *outcome, mo_error *error
     signals_ignore();
   }
   outcome->signal = t->stop;
-  outcome->state = t->session.state;
-  outcome->complete = outcome->state.step >= (uint64_t)t->run->num_iterations;
   if (status != MOUSSE_OK) metrics_note(&t->metrics, error->text);
   metrics_close(&t->metrics);
   return status;
@@ -213,9 +234,15 @@ static mousse_status execute(trainer *t, train_outcome *outcome, mo_error *error
 
 static mousse_status open_and_execute(trainer *t, train_outcome *outcome, mo_error *error)
 {
+  const train_session *s = &t->session;
   MO_TRY(session_open(&t->session, t->run, t->comm, &t->notices, error));
-  memcpy(outcome->directory, t->session.directory, sizeof outcome->directory);
-  const mousse_status status = execute(t, outcome, error);
+  t->run = s->run;
+  memcpy(outcome->directory, s->directory, sizeof outcome->directory);
+  outcome->idle = session_is_over(s);
+  const mousse_status status = outcome->idle ? MOUSSE_OK : execute(t, outcome, error);
+  outcome->state = s->state;
+  outcome->complete = s->state.step >= (uint64_t)t->run->num_iterations;
+  outcome->early = !outcome->complete && session_is_over(s);
   session_close(&t->session);
   return status;
 }
@@ -229,6 +256,7 @@ mousse_status train_execute(const train_options *run, const mousse_comm *comm,
   t.notices = (run_notices){tell, &t};
   *outcome = (train_outcome){.signal = 0};
   MO_TRY(ranks_compare_options(run, comm, error));
+  MO_TRY(MO_FIRST_RANK(comm, run_out_choose(&chosen, error), error));
   MO_TRY(ranks_choose_slices(&chosen, comm, &t.notices, error));
   t.schedule = options_schedule(&chosen);
   return open_and_execute(&t, outcome, error);

@@ -2,8 +2,8 @@
  *
  *     batch -> loss -> gradient -> update, and now and then validation, sample, checkpoint
  *
- * The run directory (docs/training.md): config.yaml, metrics.jsonl, log.txt, checkpoints/,
- * lock.
+ * The run directory (docs/training.md): config.yaml, history.jsonl, metrics.jsonl, log.txt,
+ * checkpoints/, lock.
  */
 #ifndef MOUSSE_TRAIN_TRAIN_H
 #define MOUSSE_TRAIN_TRAIN_H
@@ -29,7 +29,7 @@ typedef struct train_display {
   run_notices notices;
   void (*started)(void *user, const train_start *start);
   void (*step)(void *user, const step_report *report);
-  void (*validated)(void *user, uint64_t step, double loss);
+  void (*validated)(void *user, const validation_report *report);
   void (*sampled)(void *user, uint64_t step, const char *text, size_t length);
   void *user;
 } train_display;
@@ -37,7 +37,9 @@ typedef struct train_display {
 typedef struct train_outcome {
   char directory[4096];
   trainer_state state;
-  bool complete; /* all steps are taken */
+  bool complete; /* all steps are taken, */
+  bool early;    /* or patience has ended it: nothing is left to do */
+  bool idle;     /* no step was taken: it was so already */
   int signal;    /* that ended it before; 0: none */
 } train_outcome;
 

@@ -3,6 +3,7 @@
 #ifndef MOUSSE_TRAIN_TRAINER_H
 #define MOUSSE_TRAIN_TRAINER_H
 
+#include "train/alarms.h"
 #include "train/session.h"
 #include "train/train.h"
 
@@ -18,6 +19,8 @@ typedef struct trainer {
   uint64_t saved;      /* the step of the newest checkpoint; 0: none */
   int stop;            /* the signal that ends the run; 0: none */
   bool save_wanted;    /* a signal asked for a checkpoint */
+  bool best_wanted;    /* a new lowest validation loss asks for one */
+  run_alarms alarms;
 } trainer;
 
 static inline bool trainer_due(uint64_t step, int64_t every)

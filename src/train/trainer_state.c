@@ -2,69 +2,236 @@
 #include "train/trainer_state.h"
 
 #include "base/file.h"
+#include "support/json_lines.h"
 
-#include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST_STATE = 1 << 20 };
+enum { LARGEST_STATE = 1 << 20, NEWEST_VERSION = 2 };
 
 static const struct {
   const char *name;
   size_t offset;
+  int since; /* the version that brought it */
 } counts[] = {
-    {"step", offsetof(trainer_state, step)},
-    {"tokens", offsetof(trainer_state, tokens)},
-    {"skipped", offsetof(trainer_state, skipped)},
-    {"skipped_in_row", offsetof(trainer_state, skipped_in_row)},
+    {"step", offsetof(trainer_state, step), 1},
+    {"tokens", offsetof(trainer_state, tokens), 1},
+    {"skipped", offsetof(trainer_state, skipped), 1},
+    {"skipped_in_row", offsetof(trainer_state, skipped_in_row), 1},
+    {"without_best", offsetof(trainer_state, without_best), 2},
 };
 enum { COUNT_COUNT = sizeof counts / sizeof *counts };
+
+trainer_state trainer_state_start(void)
+{
+  return (trainer_state){.loss = NAN, .validation.loss = NAN, .best.loss = NAN};
+}
+
+void trainer_state_validated(trainer_state *state, double loss)
+{
+  const validation_result result = {state->step, loss};
+  state->validation = result;
+  if (isfinite(loss) && !(state->best.loss <= loss)) {
+    state->best = result;
+    state->without_best = 0;
+  } else {
+    state->without_best++;
+  }
+}
 
 /* The options that determine the result, as text. NULL: no memory. */
 static json_t *collect_options(const train_options *run)
 {
   json_t *object = json_object();
+  bool complete = object != NULL;
   for (size_t i = 0; i < train_settings.count; i++) {
     char text[MO_SETTING_PATH];
-    if (option_row_effect(i) == OPTION_FREE) continue;
+    const option_effect effect = option_row_effect(i);
+    if (effect != OPTION_FIXED && effect != OPTION_RESULT) continue;
     if (mo_setting_text(&train_settings.rows[i], run, text, sizeof text))
-      json_object_set_new(object, train_settings.rows[i].name, json_string(text));
+      complete = complete && json_object_set_new(object, train_settings.rows[i].name,
+                                                 json_string(text)) == 0;
   }
   for (size_t i = 0; i < run->option_count; i++) {
     char key[OPTION_TEXT_SIZE + 8];
     snprintf(key, sizeof key, "%s.%s", run->options[i].scalar ? "scalar" : "opt",
              run->options[i].name);
-    json_object_set_new(object, key, json_string(run->options[i].value));
+    complete =
+        complete && json_object_set_new(object, key, json_string(run->options[i].value)) == 0;
   }
-  return object;
+  if (complete) return object;
+  json_decref(object);
+  return NULL;
 }
 
-static void fingerprint_text(uint64_t fingerprint, char text[17])
+static void checksum_text(uint64_t checksum, char text[17])
 {
-  snprintf(text, 17, "%016llx", (unsigned long long)fingerprint);
+  snprintf(text, 17, "%016llx", (unsigned long long)checksum);
 }
 
-mousse_status trainer_state_write(const trainer_state *state, const train_options *run,
-                                  uint64_t data_fingerprint, const char *path, mo_error *error)
+static json_t *validation_json(const validation_result *v)
 {
-  char data[17];
-  fingerprint_text(data_fingerprint, data);
-  json_t *object = json_pack("{s:s, s:i}", "format", "mousse-trainer", "version", 1);
-  for (size_t i = 0; i < COUNT_COUNT; i++) {
+  if (isnan(v->loss) && v->step == 0) return json_null();
+  return json_pack("{s:I, s:o}", "step", (json_int_t)v->step, "loss", json_finite(v->loss));
+}
+
+/* NULL: no memory. */
+static json_t *state_json(const trainer_state *state, const train_options *resolved,
+                          const char *data)
+{
+  json_t *object =
+      json_pack("{s:s, s:i}", "format", "mousse-trainer", "version", NEWEST_VERSION);
+  bool complete = object != NULL;
+  for (size_t i = 0; i < COUNT_COUNT && complete; i++) {
     uint64_t value = 0;
     memcpy(&value, (const char *)state + counts[i].offset, sizeof value);
-    json_object_set_new(object, counts[i].name, json_integer((json_int_t)value));
+    complete =
+        json_object_set_new(object, counts[i].name, json_integer((json_int_t)value)) == 0;
   }
-  json_object_set_new(object, "data", json_string(data));
-  json_object_set_new(object, "options", collect_options(run));
-  char *text = json_dumps(object, JSON_INDENT(1));
+  complete =
+      complete && json_object_set_new(object, "loss", json_finite(state->loss)) == 0 &&
+      json_object_set_new(object, "validation", validation_json(&state->validation)) == 0 &&
+      json_object_set_new(object, "best", validation_json(&state->best)) == 0 &&
+      json_object_set_new(object, "data", json_string(data)) == 0 &&
+      json_object_set_new(object, "options", collect_options(resolved)) == 0;
+  if (complete) return object;
+  json_decref(object);
+  return NULL;
+}
+
+mousse_status trainer_state_write(const trainer_state *state, const train_options *resolved,
+                                  uint64_t data_checksum, const char *path, mo_error *error)
+{
+  char data[17];
+  checksum_text(data_checksum, data);
+  json_t *object = state_json(state, resolved, data);
+  char *text = object != NULL ? json_dumps(object, JSON_INDENT(1)) : NULL;
   json_decref(object);
   if (text == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to write it", path);
   const mousse_status status = mo_file_write(path, text, strlen(text), error);
   free(text);
   return status;
 }
+
+static const char *text_of(const json_t *object, const char *key)
+{
+  const char *text = json_string_value(json_object_get(object, key));
+  return text != NULL ? text : "";
+}
+
+static int version_of(const json_t *object)
+{
+  return (int)json_integer_value(json_object_get(object, "version"));
+}
+
+static bool is_count(const json_t *number)
+{
+  return json_is_integer(number) && json_integer_value(number) >= 0;
+}
+
+static mousse_status read_counts(trainer_state *state, const json_t *object, const char *path,
+                                 mo_error *error)
+{
+  const int version = version_of(object);
+  if (strcmp(text_of(object, "format"), "mousse-trainer") != 0 || version < 1 ||
+      version > NEWEST_VERSION)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: not a mousse-trainer file of version 1 to %d",
+                   path, NEWEST_VERSION);
+  for (size_t i = 0; i < COUNT_COUNT; i++) {
+    const json_t *number = json_object_get(object, counts[i].name);
+    const uint64_t value = (uint64_t)json_integer_value(number);
+    if (version < counts[i].since) continue;
+    if (!is_count(number))
+      return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: '%s' is not a whole number from 0 on", path,
+                     counts[i].name);
+    memcpy((char *)state + counts[i].offset, &value, sizeof value);
+  }
+  return MOUSSE_OK;
+}
+
+static double number_of(const json_t *member)
+{
+  return json_is_number(member) ? json_number_value(member) : NAN;
+}
+
+static mousse_status read_validation(validation_result *v, const json_t *object,
+                                     const char *key, const char *path, mo_error *error)
+{
+  const json_t *member = json_object_get(object, key);
+  *v = (validation_result){.loss = NAN};
+  if (member == NULL || json_is_null(member)) return MOUSSE_OK;
+  const json_t *step = json_object_get(member, "step"), *loss = json_object_get(member, "loss");
+  if (!is_count(step) || !(json_is_number(loss) || json_is_null(loss)))
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: '%s' needs a step and a loss", path, key);
+  *v = (validation_result){(uint64_t)json_integer_value(step), number_of(loss)};
+  return MOUSSE_OK;
+}
+
+static mousse_status parse(json_t **object, const char *path, const char *text, size_t size,
+                           mo_error *error)
+{
+  json_error_t reason;
+  *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
+  if (*object != NULL) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %d: %s", path, reason.line, reason.text);
+}
+
+static mousse_status load(json_t **object, const char *path, mo_error *error)
+{
+  char *text = NULL;
+  size_t size = 0;
+  MO_TRY(mo_file_read(NULL, path, LARGEST_STATE, &text, &size, error));
+  const mousse_status status = parse(object, path, text, size, error);
+  mo_release(NULL, text, size + 1);
+  return status;
+}
+
+static mousse_status read_object(trainer_state *state, const json_t *object, const char *path,
+                                 mo_error *error)
+{
+  trainer_state read = trainer_state_start();
+  MO_TRY(read_counts(&read, object, path, error));
+  MO_TRY(read_validation(&read.validation, object, "validation", path, error));
+  MO_TRY(read_validation(&read.best, object, "best", path, error));
+  read.loss = number_of(json_object_get(object, "loss"));
+  *state = read;
+  return MOUSSE_OK;
+}
+
+mousse_status trainer_state_parse(trainer_state *state, const char *path, const char *text,
+                                  size_t size, mo_error *error)
+{
+  json_t *object = NULL;
+  MO_TRY(parse(&object, path, text, size, error));
+  const mousse_status status = read_object(state, object, path, error);
+  json_decref(object);
+  return status;
+}
+
+mousse_status trainer_state_read(trainer_state *state, uint64_t step, const char *path,
+                                 mo_error *error)
+{
+  json_t *object = NULL;
+  trainer_state read;
+  MO_TRY(load(&object, path, error));
+  const mousse_status status = read_object(&read, object, path, error);
+  json_decref(object);
+  if (status != MOUSSE_OK) return status;
+  if (read.step != step)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: is of step %llu, expected %llu", path,
+                   (unsigned long long)read.step, (unsigned long long)step);
+  *state = read;
+  return MOUSSE_OK;
+}
+
+/* A comparison under way. */
+typedef struct comparison {
+  const json_t *before, *now;
+  option_changes *changes;
+  const run_notices *notices;
+} comparison;
 
 static bool is_fixed(const char *key)
 {
@@ -74,95 +241,94 @@ static bool is_fixed(const char *key)
   return false;
 }
 
-static mousse_status compare_option(const char *key, const char *before, const char *now,
-                                    const run_notices *notices, mo_error *error)
+/* An option that there was not yet, at its default. */
+static bool is_new(const comparison *c, const char *key)
 {
-  if (strcmp(before, now) == 0) return MOUSSE_OK;
-  if (is_fixed(key))
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "the run was started with %s '%s', which cannot become '%s' on the way; "
-                   "start a new one with another --out",
-                   key, before, now);
-  run_notify(notices, "changed on resume: %s was '%s' and is now '%s'", key, before, now);
+  const mo_setting *row = mo_settings_find(&train_settings, key);
+  return row != NULL && json_object_get(c->before, key) == NULL &&
+         (is_fixed(key) || strcmp(row->initial, text_of(c->now, key)) == 0);
+}
+
+static void note_change(const comparison *c, const char *text)
+{
+  run_notify(c->notices, "changed on resume: %s", text);
+  if (c->changes->count++ == 0)
+    snprintf(c->changes->first, sizeof c->changes->first, "%s", text);
+}
+
+static mousse_status refuse_option(const char *key, const char *before, const char *now,
+                                   mo_error *error)
+{
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "the run was started with %s '%s', which cannot become '%s' on the way; start "
+                 "a new one with another --out",
+                 key, before, now);
+}
+
+static mousse_status compare_option(const comparison *c, const char *key, mo_error *error)
+{
+  char text[sizeof c->changes->first];
+  const char *before = text_of(c->before, key), *now = text_of(c->now, key);
+  if (strcmp(before, now) == 0 || is_new(c, key)) return MOUSSE_OK;
+  if (is_fixed(key)) return refuse_option(key, before, now, error);
+  snprintf(text, sizeof text, "%s was '%.100s' and is now '%.100s'", key, before, now);
+  note_change(c, text);
   return MOUSSE_OK;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-  const char *text = json_string_value(json_object_get(object, key));
-  return text != NULL ? text : "";
-}
-
-static mousse_status compare_options(json_t *before, json_t *now, const run_notices *notices,
-                                     mo_error *error)
+static mousse_status compare_options(const comparison *c, mo_error *error)
 {
   const char *key = NULL;
   json_t *value = NULL;
-  mousse_status status = MOUSSE_OK;
-  json_object_foreach(before, key, value)
+  json_object_foreach((json_t *)c->before, key, value) /* the macro wants it so; only read */
   {
-    if (status == MOUSSE_OK)
-      status = compare_option(key, text_of(before, key), text_of(now, key), notices, error);
+    MO_TRY(compare_option(c, key, error));
   }
-  json_object_foreach(now, key, value)
+  json_object_foreach((json_t *)c->now, key, value)
   {
-    if (status == MOUSSE_OK && json_object_get(before, key) == NULL)
-      status = compare_option(key, "", text_of(now, key), notices, error);
+    if (json_object_get(c->before, key) == NULL) MO_TRY(compare_option(c, key, error));
   }
+  return MOUSSE_OK;
+}
+
+static mousse_status compare_object(const json_t *object, const trainer_demand *demand,
+                                    option_changes *changes, const run_notices *notices,
+                                    mo_error *error)
+{
+  char data[17];
+  const bool first_edition = version_of(object) == 1;
+  json_t *now = collect_options(first_edition ? demand->given : demand->resolved);
+  const comparison c = {json_object_get(object, "options"), now, changes, notices};
+  if (now == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to compare options");
+  const mousse_status status = compare_options(&c, error);
+  json_decref(now);
+  if (status != MOUSSE_OK) return status;
+  checksum_text(first_edition ? demand->data_fingerprint : demand->data_checksum, data);
+  if (strcmp(text_of(object, "data"), data) != 0) note_change(&c, "the training data");
+  return MOUSSE_OK;
+}
+
+mousse_status trainer_state_compare(const char *path, const trainer_demand *demand,
+                                    option_changes *changes, const run_notices *notices,
+                                    mo_error *error)
+{
+  json_t *object = NULL;
+  *changes = (option_changes){0};
+  MO_TRY(load(&object, path, error));
+  const mousse_status status = compare_object(object, demand, changes, notices, error);
+  json_decref(object);
   return status;
 }
 
-static mousse_status read_counts(trainer_state *state, const json_t *object, const char *path,
-                                 mo_error *error)
+mousse_status trainer_state_same_optimizer(const char *path, const train_options *given,
+                                           mo_error *error)
 {
-  if (strcmp(text_of(object, "format"), "mousse-trainer") != 0 ||
-      json_integer_value(json_object_get(object, "version")) != 1)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: not a mousse-trainer file of version 1",
-                   path);
-  for (size_t i = 0; i < COUNT_COUNT; i++) {
-    const json_t *number = json_object_get(object, counts[i].name);
-    const uint64_t value = (uint64_t)json_integer_value(number);
-    if (!json_is_integer(number) || json_integer_value(number) < 0)
-      return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: '%s' is not a whole number from 0 on", path,
-                     counts[i].name);
-    memcpy((char *)state + counts[i].offset, &value, sizeof value);
-  }
-  return MOUSSE_OK;
-}
-
-static mousse_status read_object(trainer_state *state, const train_options *run,
-                                 uint64_t data_fingerprint, const json_t *object,
-                                 const char *path, const run_notices *notices, mo_error *error)
-{
-  char data[17];
-  trainer_state read = {0};
-  fingerprint_text(data_fingerprint, data);
-  MO_TRY(read_counts(&read, object, path, error));
-  json_t *now = collect_options(run);
-  const mousse_status status =
-      compare_options(json_object_get(object, "options"), now, notices, error);
-  json_decref(now);
-  if (status != MOUSSE_OK) return status;
-  if (strcmp(text_of(object, "data"), data) != 0)
-    run_notify(notices, "changed on resume: the training data");
-  *state = read;
-  return MOUSSE_OK;
-}
-
-mousse_status trainer_state_read(trainer_state *state, const train_options *run,
-                                 uint64_t data_fingerprint, const char *path,
-                                 const run_notices *notices, mo_error *error)
-{
-  char *text = NULL;
-  size_t size = 0;
-  json_error_t reason;
-  MO_TRY(mo_file_read(NULL, path, LARGEST_STATE, &text, &size, error));
-  json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
-  mo_release(NULL, text, size + 1);
-  if (object == NULL)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %d: %s", path, reason.line, reason.text);
-  const mousse_status status =
-      read_object(state, run, data_fingerprint, object, path, notices, error);
+  json_t *object = NULL;
+  mousse_status status = MOUSSE_OK;
+  MO_TRY(load(&object, path, error));
+  const char *before = text_of(json_object_get(object, "options"), "optimizer");
+  if (before[0] != '\0' && strcmp(before, given->optimizer) != 0)
+    status = refuse_option("optimizer", before, given->optimizer, error);
   json_decref(object);
   return status;
 }

@@ -132,6 +132,7 @@ class Sweep(ProgramTest):
         self.sweep_file("seed: [1, 2]\n")
         self.run_mousse("sweep", "grid.yaml", "--out", "s", "--dry-run")
         os.makedirs(self.path("s/seed=1"))
+        self.write("s/seed=1/lock", b"mousse run\n")  # a run of ours, with a file in its way
         self.write("s/seed=1/checkpoints", b"in the way")
         said = self.failure(1, "sweep", "grid.yaml", "--out", "s", "--quiet")
         self.assertIn("1 of 2 runs failed", said)

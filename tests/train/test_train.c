@@ -165,6 +165,8 @@ static void yaml_mistakes(void **state)
       {"{", "not YAML"},
       {"plain\n", "key: value"},
       {"a: \"\\0\"\n", "NUL"},
+      {"lr: &a 1\n", "anchors"},
+      {"lr: 1\n---\nmu: 1\n", "one document too many"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     train_options run;
@@ -175,6 +177,30 @@ static void yaml_mistakes(void **state)
     if (strstr(error.text, cases[i].expected) == NULL)
       fail_msg("'%s' gave: %s", cases[i].text, error.text);
   }
+}
+
+/* Nesting and long lists end where they begin to cost. */
+static void yaml_is_bounded(void **state)
+{
+  enum { SIZE = 60000 };
+  static char text[2 * SIZE];
+  static const char *const starts[] = {"a: ", "a: ", "a:\n"};
+  static const char *const parts[] = {"[", "{b: ", "- &x 1\n"};
+  (void)state;
+  for (size_t i = 0; i < 3; i++) {
+    train_options run;
+    mo_error error = {{0}};
+    size_t used = (size_t)sprintf(text, "%s", starts[i]);
+    while (used < SIZE) used += (size_t)sprintf(text + used, "%s", parts[i]);
+    assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+    assert_int_equal(options_parse(&run, "x", text, used, NULL, &error), MOUSSE_BAD_FORMAT);
+    assert_non_null(strstr(error.text, "line ")); /* found on the way, not at the end */
+    assert_true(strstr(error.text, "not YAML") == NULL);
+  }
+  memset(text, '#', sizeof text);
+  train_options run;
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+  assert_int_equal(options_parse(&run, "x", text, sizeof text, NULL, NULL), MOUSSE_BAD_FORMAT);
 }
 
 /* Every group has its own learning rate, and the schedule moves all of them. */
@@ -347,13 +373,15 @@ static void evaluation_is_the_mean_over_windows(void **state)
   evaluation one, two, all;
   mo_error error = {{0}};
   assert_int_equal(session_open(&s, &run, &mo_comm_self, NULL, &error), MOUSSE_OK);
-  assert_int_equal(evaluate(&s.data.val, s.pass, &mo_comm_self, 1, 0, NULL, NULL, &one, &error),
-                   MOUSSE_OK);
   assert_int_equal(
-      evaluate(&s.data.val, s.pass, &mo_comm_self, 2, 1000, NULL, NULL, &all, &error),
+      evaluate(&s.data.val, s.pass, &mo_comm_self, 1, 0, NULL, NULL, NULL, &one, &error),
       MOUSSE_OK);
-  assert_int_equal(evaluate(&s.data.val, s.pass, &mo_comm_self, 2, 3, NULL, NULL, &two, &error),
-                   MOUSSE_OK);
+  assert_int_equal(
+      evaluate(&s.data.val, s.pass, &mo_comm_self, 2, 1000, NULL, NULL, NULL, &all, &error),
+      MOUSSE_OK);
+  assert_int_equal(
+      evaluate(&s.data.val, s.pass, &mo_comm_self, 2, 3, NULL, NULL, NULL, &two, &error),
+      MOUSSE_OK);
   assert_int_equal(one.tokens, (TINY_TOKENS - 1) / 8 * 8);
   assert_int_equal(all.tokens, one.tokens);
   assert_int_equal(two.tokens, 3 * 8);
@@ -368,7 +396,8 @@ static void metrics_are_cut_back(void **state)
   train_metrics m;
   char *text = NULL;
   size_t size = 0;
-  const step_report report = {.step = 2, .tokens = 10, .loss = NAN, .skipped = true};
+  const step_report report = {
+      .step = 2, .tokens = 10, .loss = NAN, .bits_per_byte = NAN, .skipped = true};
   const char *path = scratch_write(state, "metrics.jsonl", before, strlen(before));
   metrics_open(&m, *state, 1, true, &collector);
   metrics_step(&m, &report);
@@ -380,10 +409,10 @@ static void metrics_are_cut_back(void **state)
   metrics_close(&m);
   assert_int_equal(mo_file_read(NULL, path, 4096, &text, &size, NULL), MOUSSE_OK);
   assert_string_equal(text, "{\"step\": 0, \"val_loss\": 3}\n{\"step\": 1, \"loss\": 2}\n"
-                            "{\"step\": 2, \"tokens\": 10, \"loss\": null, \"lr\": 0, "
-                            "\"grad_norm\": 0, \"seconds\": 0, \"skipped\": true}\n"
+                            "{\"step\": 2, \"tokens\": 10, \"loss\": null, \"lr\": 0.0, "
+                            "\"grad_norm\": 0.0, \"seconds\": 0.0, \"skipped\": true}\n"
                             "{\"step\": 2, \"matrix\": \"a\", \"x\": 1.5, \"y\": null}\n"
-                            "{\"step\": 2, \"matrix\": \"b\", \"x\": 2}\n");
+                            "{\"step\": 2, \"matrix\": \"b\", \"x\": 2.0}\n");
   mo_release(NULL, text, size + 1);
 }
 
@@ -435,6 +464,7 @@ int main(void)
       cmocka_unit_test(model_of_a_run),
       scratch_test(yaml_reads_what_it_writes),
       scratch_test(yaml_mistakes),
+      cmocka_unit_test(yaml_is_bounded),
       cmocka_unit_test(groups_by_role),
       cmocka_unit_test(paper_names),
       scratch_test(gradients),

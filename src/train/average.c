@@ -1,0 +1,88 @@
+/* average.c - the moving average of the weights. */
+#include "train/average.h"
+
+#include "base/parallel.h"
+#include "base/simd.h"
+
+#include <string.h>
+
+enum { BLOCK = 1 << 16 };
+
+mousse_status average_open(weight_average *a, gpt_params *params, double decay, int threads,
+                           mo_error *error)
+{
+  *a = (weight_average){.params = params, .decay = decay, .threads = threads};
+  if (decay <= 0) return MOUSSE_OK;
+  a->values = mo_allocate(NULL, params->value_count * sizeof(float));
+  if (a->values == NULL)
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for the average of the weights");
+  average_restart(a);
+  return MOUSSE_OK;
+}
+
+void average_close(weight_average *a)
+{
+  if (a->values != NULL) mo_release(NULL, a->values, a->params->value_count * sizeof(float));
+  *a = (weight_average){0};
+}
+
+void average_restart(weight_average *a)
+{
+  if (a->values != NULL)
+    memcpy(a->values, a->params->values, a->params->value_count * sizeof(float));
+}
+
+MO_CLONES static void move_towards(float *restrict average, const float *restrict weights,
+                                   size_t count, float share)
+{
+#pragma omp simd
+  for (size_t i = 0; i < count; i++) average[i] += share * (weights[i] - average[i]);
+}
+
+typedef struct update {
+  const weight_average *average;
+  float share;
+} update;
+
+static void update_block(void *context, size_t item, int thread)
+{
+  const update *u = context;
+  const weight_average *a = u->average;
+  const size_t first = item * BLOCK, left = a->params->value_count - first;
+  (void)thread;
+  move_towards(a->values + first, a->params->values + first, left < BLOCK ? left : BLOCK,
+               u->share);
+}
+
+void average_update(weight_average *a, uint64_t step)
+{
+  if (a->values == NULL) return;
+  const double early = (1.0 + (double)step) / (10.0 + (double)step);
+  update u = {a, (float)(1 - (early < a->decay ? early : a->decay))};
+  mo_parallel(a->threads, (a->params->value_count + BLOCK - 1) / BLOCK, update_block, &u);
+}
+
+void average_swap(weight_average *a)
+{
+  for (size_t i = 0; a->values != NULL && i < a->params->value_count; i++) {
+    const float weight = a->params->values[i];
+    a->params->values[i] = a->values[i];
+    a->values[i] = weight;
+  }
+}
+
+mousse_status average_save(weight_average *a, const char *path, mo_error *error)
+{
+  average_swap(a);
+  const mousse_status status = gpt_save_weights(a->params, path, error);
+  average_swap(a);
+  return status;
+}
+
+mousse_status average_load(weight_average *a, const char *path, mo_error *error)
+{
+  average_swap(a);
+  const mousse_status status = gpt_load_weights(a->params, path, error);
+  average_swap(a);
+  return status;
+}

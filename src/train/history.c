@@ -1,0 +1,199 @@
+/* history.c - the record of a run's options, program and data. */
+#include "train/history.h"
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "linalg/blas.h"
+#include "support/json_lines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MOUSSE_COMMIT
+#define MOUSSE_COMMIT "" /* not built from a repository */
+#endif
+
+enum { LARGEST_HISTORY = 1 << 26, LONGEST_COMMAND = 1 << 16 };
+
+static json_t *options_json(const train_options *run)
+{
+  json_t *object = json_object();
+  for (size_t i = 0; i < train_settings.count; i++) {
+    char text[MO_SETTING_PATH];
+    if (mo_setting_text(&train_settings.rows[i], run, text, sizeof text))
+      json_object_set_new(object, train_settings.rows[i].name, json_string(text));
+  }
+  for (size_t i = 0; i < run->option_count; i++) {
+    char key[OPTION_TEXT_SIZE + 8];
+    snprintf(key, sizeof key, "%s.%s", run->options[i].scalar ? "scalar" : "opt",
+             run->options[i].name);
+    json_object_set_new(object, key, json_string(run->options[i].value));
+  }
+  return object;
+}
+
+/* The words that started this process; bytes that are not UTF-8 become a mark. */
+static json_t *command_json(void)
+{
+  json_t *words = json_array();
+  char *text = mo_allocate(NULL, LONGEST_COMMAND);
+  FILE *file = text != NULL ? fopen("/proc/self/cmdline", "re") : NULL;
+  const size_t size = file != NULL ? fread(text, 1, LONGEST_COMMAND - 1, file) : 0;
+  for (size_t start = 0; start < size; start += strlen(text + start) + 1) {
+    json_t *word = json_string(text + start);
+    json_array_append_new(words, word != NULL ? word : json_string("(not UTF-8)"));
+  }
+  if (file != NULL) fclose(file);
+  mo_release(NULL, text, LONGEST_COMMAND);
+  return words;
+}
+
+/* "model name : ..." of the first processor, or the architecture. */
+static void find_processor(const char *architecture, char name[128])
+{
+  char line[256];
+  FILE *file = fopen("/proc/cpuinfo", "re");
+  snprintf(name, 128, "%s", architecture);
+  while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+    const char *colon = strchr(line, ':');
+    if (strncmp(line, "model name", 10) != 0 || colon == NULL) continue;
+    snprintf(name, 128, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+    break;
+  }
+  if (file != NULL) fclose(file);
+}
+
+static json_t *machine_json(const history_entry *e)
+{
+  struct utsname system;
+  char processor[128];
+  if (uname(&system) != 0) memset(&system, 0, sizeof system);
+  find_processor(system.machine, processor);
+  return json_pack("{s:s, s:o, s:s, s:s, s:i, s:i}", "host", system.nodename, "system",
+                   json_sprintf("%s %s", system.sysname, system.release), "processor",
+                   processor, "blas", mo_blas_description(), "ranks", e->ranks, "threads",
+                   e->threads);
+}
+
+static json_t *checksum_json(uint64_t checksum)
+{
+  return checksum != 0 ? json_sprintf("%016llx", (unsigned long long)checksum) : json_null();
+}
+
+static json_t *data_json(const history_entry *e)
+{
+  return json_pack("{s:s, s:o, s:o, s:o}", "directory", e->resolved->data_dir, "train",
+                   checksum_json(e->train_checksum), "val", checksum_json(e->val_checksum),
+                   "tokenizer", checksum_json(e->tokenizer_checksum));
+}
+
+static json_t *entry_json(const history_entry *e)
+{
+  char when[32] = "";
+  const time_t now = time(NULL);
+  struct tm parts;
+  if (gmtime_r(&now, &parts) != NULL) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return json_pack("{s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "step", (json_int_t)e->step,
+                   "time", when, "version", mousse_version(), "commit", MOUSSE_COMMIT,
+                   "command", command_json(), "machine", machine_json(e), "data", data_json(e),
+                   "options", options_json(e->resolved));
+}
+
+/* Whether both tell the same, whenever and from wherever they started. */
+static bool same_stretch(const json_t *a, const json_t *b)
+{
+  static const char *const keys[] = {"version", "commit", "command",
+                                     "machine", "data",   "options"};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (!json_equal(json_object_get(a, keys[i]), json_object_get(b, keys[i]))) return false;
+  return true;
+}
+
+/* Walks the lines before `step`; *end is where they end, *last the last of them (owned). */
+static mousse_status keep_lines(const char *path, const char *text, size_t size, uint64_t step,
+                                size_t *end, json_t **last, mo_error *error)
+{
+  *end = 0;
+  *last = NULL;
+  while (*end < size) {
+    json_error_t reason;
+    const char *line = text + *end, *stop = memchr(line, '\n', size - *end);
+    const size_t length = stop != NULL ? (size_t)(stop - line) : size - *end;
+    json_t *entry = json_loadb(line, length, JSON_REJECT_DUPLICATES, &reason);
+    if (entry == NULL || !json_is_integer(json_object_get(entry, "step"))) {
+      json_decref(entry);
+      return mo_fail(error, MOUSSE_BAD_FORMAT,
+                     "%s: damaged after %zu bytes; move it away to go on without it", path,
+                     *end);
+    }
+    if ((uint64_t)json_integer_value(json_object_get(entry, "step")) >= step) {
+      json_decref(entry);
+      break;
+    }
+    json_decref(*last);
+    *last = entry;
+    *end += length + (stop != NULL);
+  }
+  return MOUSSE_OK;
+}
+
+/* The kept lines, then the new one unless it tells nothing new. */
+static mousse_status rewrite(const char *path, const char *text, size_t kept, size_t size,
+                             const json_t *last, json_t *entry, mo_error *error)
+{
+  mo_buffer all = {0};
+  const bool new = last == NULL || !same_stretch(last, entry);
+  char *line = new ? json_line(json_incref(entry)) : NULL;
+  mousse_status status = MOUSSE_OK;
+  if (!new &&kept == size) return MOUSSE_OK;
+  if ((new &&line == NULL) || !mo_buffer_add(&all, text, kept) ||
+      (new && !mo_buffer_add(&all, line, strlen(line))))
+    status = mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to write it", path);
+  else
+    status = mo_file_write(path, all.data, all.size, error);
+  free(line);
+  mo_buffer_close(&all);
+  return status;
+}
+
+mousse_status history_write(const char *directory, const history_entry *e, mo_error *error)
+{
+  char path[4096];
+  char *text = NULL;
+  size_t size = 0, kept = 0;
+  json_t *last = NULL;
+  MO_TRY(mo_path_join(path, sizeof path, directory, HISTORY_NAME, error));
+  if (access(path, F_OK) == 0)
+    MO_TRY(mo_file_read(NULL, path, LARGEST_HISTORY, &text, &size, error));
+  json_t *entry = entry_json(e);
+  mousse_status status =
+      entry != NULL ? keep_lines(path, text, size, e->step, &kept, &last, error)
+                    : mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                              "%s: an option or path is not UTF-8 and cannot be saved", path);
+  if (status == MOUSSE_OK) status = rewrite(path, text, kept, size, last, entry, error);
+  json_decref(entry);
+  json_decref(last);
+  if (text != NULL) mo_release(NULL, text, size + 1);
+  return status;
+}
+
+mousse_status history_copy(const char *from, const char *to, uint64_t step, mo_error *error)
+{
+  char source[4096], target[4096];
+  char *text = NULL;
+  size_t size = 0, kept = 0;
+  json_t *last = NULL;
+  MO_TRY(mo_path_join(source, sizeof source, from, HISTORY_NAME, error));
+  MO_TRY(mo_path_join(target, sizeof target, to, HISTORY_NAME, error));
+  if (access(source, F_OK) != 0) return MOUSSE_OK;
+  MO_TRY(mo_file_read(NULL, source, LARGEST_HISTORY, &text, &size, error));
+  mousse_status status = keep_lines(source, text, size, step, &kept, &last, error);
+  if (status == MOUSSE_OK) status = mo_file_write(target, text, kept, error);
+  json_decref(last);
+  mo_release(NULL, text, size + 1);
+  return status;
+}

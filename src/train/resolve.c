@@ -1,0 +1,122 @@
+/* resolve.c - asks the planned optimizer what its options are. */
+#include "train/resolve.h"
+
+#include "comm/comm.h"
+#include "train/groups.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The shortest text that reads as the same number. */
+static void number_text(double value, char text[OPTION_TEXT_SIZE])
+{
+  for (int digits = 6; digits <= 17; digits++) {
+    snprintf(text, OPTION_TEXT_SIZE, "%.*g", digits, value);
+    if (strtod(text, NULL) == value) return;
+  }
+}
+
+static void value_text(const mousse_option *option, double value, char text[OPTION_TEXT_SIZE])
+{
+  if (option->choices != NULL)
+    snprintf(text, OPTION_TEXT_SIZE, "%s", option->choices[(int)value]);
+  else
+    number_text(value, text);
+}
+
+/* The row of the run's table that stands for this option of the matrix optimizer; NULL: none. */
+static const mo_setting *row_of(const train_options *run, const char *name)
+{
+  for (size_t i = 0; i < train_settings.count; i++) {
+    const char *only = NULL, *option = option_row_name(i, &only);
+    if (option != NULL && strcmp(option, name) == 0 &&
+        (only[0] == '\0' || strcmp(only, run->optimizer) == 0))
+      return &train_settings.rows[i];
+  }
+  return NULL;
+}
+
+static void drop_option(train_options *run, const char *name)
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < run->option_count; i++)
+    if (run->options[i].scalar || strcmp(run->options[i].name, name) != 0)
+      run->options[kept++] = run->options[i];
+  memset(run->options + kept, 0, (run->option_count - kept) * sizeof *run->options);
+  run->option_count = kept;
+}
+
+/* What the trainer itself decides for the embedding and the head. */
+static bool is_given_by_groups(const char *name)
+{
+  return strcmp(name, "lr") == 0 || strcmp(name, "weight_decay") == 0;
+}
+
+static mousse_status resolve_option(train_options *run, const train_groups *groups, int group,
+                                    const mousse_option *option, mo_error *error)
+{
+  char text[OPTION_TEXT_SIZE], key[OPTION_TEXT_SIZE + 8];
+  double value = 0;
+  const bool scalar = group != GPT_MATRIX;
+  const mo_setting *row = scalar ? NULL : row_of(run, option->name);
+  if (scalar && is_given_by_groups(option->name)) return MOUSSE_OK;
+  const mousse_status status = mousse_get(groups->optimizer, group, option->name, &value);
+  if (status != MOUSSE_OK) return groups_fail(groups, status, error);
+  value_text(option, value, text);
+  if (row == NULL) {
+    snprintf(key, sizeof key, "%s.%s", scalar ? "scalar" : "opt", option->name);
+    return options_set(run, key, text, NULL, error);
+  }
+  drop_option(run, option->name);
+  return mo_setting_set(row, run, text, error);
+}
+
+static mousse_status resolve_group(train_options *run, const train_groups *groups, int group,
+                                   mo_error *error)
+{
+  const mousse_option *option = NULL;
+  const char *algorithm = groups_algorithm(run, (gpt_role)group);
+  for (size_t i = 0; (option = mousse_algorithm_option(algorithm, i)) != NULL; i++)
+    MO_TRY(resolve_option(run, groups, group, option, error));
+  return MOUSSE_OK;
+}
+
+static mousse_status resolve_optimizers(train_options *run, const gpt_config *config,
+                                        mo_error *error)
+{
+  gpt_params *outline = NULL;
+  train_groups groups = {0};
+  MO_TRY(gpt_params_outline(&outline, config, error));
+  mousse_status status = groups_plan(&groups, run, outline, &mo_comm_self, NULL, error);
+  if (status == MOUSSE_OK) status = resolve_group(run, &groups, GPT_MATRIX, error);
+  if (status == MOUSSE_OK && !groups_are_alike(run))
+    status = resolve_group(run, &groups, GPT_EMBED, error);
+  groups_close(&groups);
+  gpt_params_destroy(outline);
+  return status;
+}
+
+static void resolve_factors(train_options *run, const gpt_config *config)
+{
+  if (run->head_lr_factor == 0)
+    run->head_lr_factor = groups_lr_factor(run, GPT_HEAD, config->n_embd);
+  if (groups_are_alike(run) && strcmp(run->scalar_opt, "lion") == 0) /* not given */
+    memcpy(run->scalar_opt, run->optimizer, sizeof run->scalar_opt);
+}
+
+mousse_status options_resolve(train_options *run, const gpt_config *config, mo_error *error)
+{
+  const int64_t micro = (int64_t)options_micro_batch(run);
+  run->slices = (int64_t)options_slices(run);
+  run->device_batch_size = micro;
+  run->model_dim = (int64_t)config->n_embd;
+  run->n_layer = (int64_t)config->n_layer;
+  run->n_head = (int64_t)config->n_head;
+  run->sequence_length = (int64_t)config->sequence_len;
+  run->vocab_size = (int64_t)config->vocab_size;
+  MO_TRY(resolve_optimizers(run, config, error));
+  resolve_factors(run, config);
+  return MOUSSE_OK;
+}

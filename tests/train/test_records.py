@@ -1,0 +1,454 @@
+"""What a run tells about itself is true, and what is not its own stays as it was.
+
+    test_records.py PROGRAM
+"""
+import json
+import math
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+
+PROGRAM = sys.argv.pop()
+STEPS = 6
+
+
+def options_of(run):
+    lines = (pathlib.Path(run) / "config.yaml").read_text().splitlines()
+    return {key: value.strip('"') for key, value in (line.split(": ", 1) for line in lines)}
+
+
+def lines_of(run, name):
+    return [json.loads(line) for line in (pathlib.Path(run) / name).open()]
+
+
+def contents(folder):
+    """Every file below a folder, with its bytes."""
+    return {path: path.read_bytes() for path in pathlib.Path(folder).rglob("*") if path.is_file()}
+
+
+class Records(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory(prefix="mousse-records-")
+        cls.lab = harness.Lab(PROGRAM, cls.temporary.name)
+        cls.calm = cls.lab.folder / "calm"
+        cls.lab.train(cls.calm, "mousse", STEPS)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def copy(self, name):
+        out = self.lab.folder / name
+        shutil.copytree(self.calm, out)
+        self.addCleanup(shutil.rmtree, out)
+        return out
+
+    def failure(self, status, *words, **more):
+        done = self.lab.call(*words, check=False, **more)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stderr
+
+    # --- records -------------------------------------------------------------------------
+
+    def test_a_complete_run_stays_as_it_is(self):
+        before = contents(self.calm)
+        for change in (("--lr", "0.5"), ("--seed", "9"), ("--num-iterations", "4"),
+                       ("--opt.nesterov", "off")):
+            said = self.failure(2, "train", "--out", self.calm, *change)
+            self.assertIn("--num-iterations", said)
+            self.assertIn("another --out", said)
+        self.assertIn("complete already", self.lab.train(self.calm, "mousse", STEPS).stdout)
+        self.assertEqual(contents(self.calm), before)
+
+    def test_options_of_every_stretch_are_kept(self):
+        out = self.copy("stretches")
+        self.lab.call("train", "--out", out, "--lr", "0.01", "--num-iterations", "8", "--quiet")
+        history = lines_of(out, "history.jsonl")
+        self.assertEqual([entry["step"] for entry in history], [0, STEPS])
+        self.assertEqual([entry["options"]["lr"] for entry in history], ["0.02", "0.01"])
+        self.assertEqual(options_of(out)["lr"], "0.01")
+        for key in ("time", "version", "commit", "command", "machine", "data"):
+            self.assertTrue(history[0][key], key)
+        self.assertIn("train", history[0]["command"])
+        self.assertEqual(set(history[0]["data"]), {"directory", "train", "val", "tokenizer"})
+        # The same command again after a crash: the stretch that was undone is told once.
+        shutil.rmtree(out / "checkpoints" / "step-0000000008")
+        self.lab.call("train", "--out", out, "--lr", "0.01", "--num-iterations", "8", "--quiet")
+        self.assertEqual([entry["step"] for entry in lines_of(out, "history.jsonl")], [0, STEPS])
+
+    def test_every_option_is_resolved(self):
+        told = self.lab.call(*self.lab.command(self.lab.folder / "none"), "--dry-run").stdout
+        dry = dict(line.split(": ", 1) for line in told.split("\n\n")[0].splitlines())
+        for options in (options_of(self.calm), dry):
+            self.assertEqual(options["lr"], "0.02")
+            self.assertEqual(options["opt.nesterov"], "on")
+            self.assertEqual(options["n_layer"], "2")
+            self.assertEqual(options["vocab_size"], "256")
+            self.assertEqual(options["slices"], "2")
+            self.assertAlmostEqual(float(options["head_lr_factor"]), 32 ** -0.5)
+            self.assertEqual(options["scalar.beta1"], "0.95")
+            for name in ("mu", "weight_decay", "shampoo_beta", "shampoo_alpha", "adjust_lr"):
+                self.assertTrue(options[name], name)
+
+    def test_the_default_directory_joins_no_other_run(self):
+        place = self.lab.folder / "defaults"
+        place.mkdir()
+        command = self.lab.command("unused", "adamw", 2)
+        place_of_out = command.index("--out")
+        del command[place_of_out:place_of_out + 2]
+        for more in ((), ("--lr", "0.005"), (), ("--seed", "2")):
+            self.lab.call(*command, *more, "--quiet", cwd=place)
+        runs = sorted(path.name for path in (place / "runs").iterdir())
+        self.assertEqual(runs, ["adamw-tiny", "adamw-tiny-2", "adamw-tiny-3"])
+        self.assertEqual(options_of(place / "runs" / "adamw-tiny-2")["lr"], "0.005")
+
+    def test_a_run_of_the_first_edition_continues(self):
+        """Its trainer.json is version 1, its options are not resolved, and it has one slice."""
+        out, calm = self.lab.folder / "old", self.lab.folder / "one-slice"
+        self.lab.train(calm, "mousse", STEPS, "--slices", 1)
+        self.lab.train(out, "mousse", STEPS, "--slices", 1)
+        for step in harness.steps_of(out)[1:]:
+            shutil.rmtree(out / "checkpoints" / f"step-{step:010d}")
+        folder = out / "checkpoints" / "step-0000000003"
+        state = json.loads((folder / "trainer.json").read_text())
+        old = {key: state[key] for key in ("format", "step", "tokens", "skipped", "skipped_in_row",
+                                           "data")}
+        old["version"] = 1
+        old["options"] = {key: value for key, value in state["options"].items()
+                          if "." not in key and key not in ("preset", "ema")}
+        old["options"].update(lr="", weight_decay="", mu="", adjust_lr="", head_lr_factor="0",
+                              shampoo_update_freq="", shampoo_epsilon="", shampoo_alpha="",
+                              shampoo_beta="", LR_correction="", shampoo_norm="", use_LorR="")
+        old["options"]["opt.refresh_every"] = "5"
+        (folder / "trainer.json").write_text(json.dumps(old))
+        options = [line for line in (out / "config.yaml").read_text().splitlines()
+                   if not line.startswith(("opt.", "scalar.", "lr", "mu", "shampoo", "adjust",
+                                           "weight_d", "LR_", "use_", "head_", "model_dim",
+                                           "slices"))]
+        (out / "config.yaml").write_text("\n".join(options) + "\nmodel_dim: 32\nshards: 1\n"
+                                         "opt.refresh_every: 5\n")
+        (out / "history.jsonl").unlink()
+        (out / "lock").write_text("")
+        self.seal(folder)
+        done = self.lab.call("train", "--out", out)
+        self.assertIn("continues at step 3", done.stderr)
+        self.assertNotIn(" was '", done.stderr)
+        for name in ("model.safetensors", "optimizer.bin"):
+            path = pathlib.Path("checkpoints") / f"step-{STEPS:010d}" / name
+            self.assertEqual((out / path).read_bytes(), (calm / path).read_bytes(), name)
+
+    def seal(self, folder):
+        """A manifest that is right for what is in the folder: the program tells the checksum."""
+        while True:
+            done = self.lab.call("checkpoint", "verify", folder.parent.parent, check=False)
+            if done.returncode == 0:
+                return
+            words = done.stderr.replace(",", "").split()
+            name = next(word for word in words if word.endswith(": ") or "/step-" in word)
+            name = name.rstrip(":").rsplit("/", 1)[1]
+            bytes_found, hash_found = words[words.index("bytes") - 1], \
+                words[words.index("checksum") + 1]
+            manifest = json.loads((folder / "manifest.json").read_text())
+            manifest["files"][name] = {"bytes": int(bytes_found), "xxh3": hash_found}
+            (folder / "manifest.json").write_text(json.dumps(manifest, indent=1))
+
+    def test_json_is_valid_whatever_the_numbers_are(self):
+        broken = self.broken_weights()
+        done = self.lab.call(*self.lab.command(self.lab.folder / "nan-run", "mousse", STEPS, "--init",
+                                               broken, "--max-skipped", 3, "--json"), check=False)
+        lines = [json.loads(line, parse_constant=lambda word: self.fail(word))
+                 for line in done.stdout.splitlines()]
+        self.assertIsNone(lines[0]["val_loss"])
+        self.assertIn("tokens", lines[0])
+        done = self.lab.call("eval", "--init", broken, "--data-dir", self.lab.data, "--json",
+                             check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIsNone(json.loads(done.stdout, parse_constant=self.fail)["loss"])
+        self.assertIn("not finite", done.stderr)
+
+    def broken_weights(self):
+        source = self.calm / "checkpoints" / f"step-{STEPS:010d}"
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.lab.folder))
+        data = bytearray((source / "model.safetensors").read_bytes())
+        data[-4:] = struct.pack("<f", float("nan"))
+        (folder / "model.safetensors").write_bytes(data)
+        shutil.copy(source / "config.json", folder)
+        return folder
+
+    # --- files -------------------------------------------------------------------------------
+
+    def test_directories_of_others_are_refused(self):
+        mine = self.lab.folder / "mine"
+        mine.mkdir()
+        for name in ("config.yaml", "metrics.jsonl", "notes.txt", "lock"):
+            (mine / name).write_text("my: precious file\n")
+            before = contents(mine)
+            said = self.failure(2, *self.lab.command(mine, "mousse", 2))
+            self.assertIn("is not a run of mousse", said)
+            self.assertEqual(contents(mine), before)
+            (mine / name).unlink()
+        self.lab.train(mine, "mousse", 2)  # empty: free to take
+        home = self.lab.folder / "home"
+        home.mkdir()
+        for place in ("/", home):
+            said = self.failure(2, *self.lab.command(place, "mousse", 2),
+                                env={**os.environ, "HOME": str(home)})
+            self.assertIn("cannot be a run", said)
+        self.assertEqual(list(home.iterdir()), [])
+
+    def test_links_in_a_run_are_not_followed(self):
+        out, mine = self.copy("links"), self.lab.folder / "thesis"
+        mine.mkdir()
+        for name in ("model.safetensors", "config.json", "tokenizer.json", "thesis.txt"):
+            (mine / name).write_text("years of work")
+        before = contents(mine)
+        (out / "checkpoints" / ".step-0000000001.leaving").symlink_to(mine)
+        for name in ("metrics.jsonl", "log.txt"):
+            (out / name).unlink()
+            (out / name).symlink_to(mine / "thesis.txt")
+        self.lab.train(out, "mousse", STEPS + 3)
+        self.assertEqual(contents(mine), before)
+
+    def test_a_fifo_does_not_hang(self):
+        out = self.copy("fifo")
+        (out / "metrics.jsonl").unlink()
+        os.mkfifo(out / "metrics.jsonl")
+        self.lab.call("train", "--out", out, "--num-iterations", STEPS + 1, timeout=60)
+        weights = out / "checkpoints" / f"step-{STEPS:010d}" / "model.safetensors"
+        weights.unlink()
+        weights.symlink_to("/dev/zero")
+        self.assertIn("not a regular file",
+                      self.failure(1, "checkpoint", "verify", out, timeout=60))
+
+    def test_a_manifest_names_the_fixed_files(self):
+        out = self.copy("manifest")
+        folder = out / "checkpoints" / f"step-{STEPS:010d}"
+        (folder / "optimizer.bin").unlink()
+        (folder / "manifest.json").write_text(json.dumps(
+            {"format": "mousse-checkpoint", "version": 1, "step": STEPS, "files": {}}, indent=1))
+        self.assertIn("does not name", self.failure(3, "checkpoint", "verify", out))
+        self.assertIn("continues at step 3", self.lab.train(out, "mousse", STEPS).stderr)
+
+    def test_the_step_is_that_of_the_folder(self):
+        out = self.copy("step")
+        shutil.rmtree(out / "checkpoints" / f"step-{STEPS:010d}")
+        folder = out / "checkpoints" / "step-0000000003"
+        state = json.loads((folder / "trainer.json").read_text())
+        (folder / "trainer.json").write_text(json.dumps({**state, "step": 2}))
+        self.seal(folder)
+        self.assertIn("is of step 2, expected 3",
+                      self.failure(3, *self.lab.command(out, "mousse", STEPS)))
+
+    def test_a_large_configuration_beside_small_weights(self):
+        folder = self.lab.folder / "bomb"
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps(
+            {"vocab_size": 50304, "n_layer": 24, "n_head": 16, "n_embd": 2048,
+             "sequence_len": 1024}))
+        (folder / "model.safetensors").write_bytes(b"0123456789")
+        for words in (("eval", "--data-dir", self.lab.data), ("generate",),
+                      ("train", "--data-dir", self.lab.data, "--out", self.lab.folder / "b")):
+            limit = 1 << 30
+
+            def small():
+                resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+            said = self.failure(3, *words, "--init", folder, preexec_fn=small)
+            self.assertIn("too few for the", said)
+
+    def test_a_limit_on_file_sizes_is_told(self):
+        def small():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+
+        said = self.failure(1, *self.lab.command(self.lab.folder / "limited", "mousse", 2),
+                            preexec_fn=small)
+        self.assertIn("File too large", said)
+
+    # --- comparable numbers ----------------------------------------------------------------
+
+    def other_tokenizer(self):
+        data = self.lab.folder / "other-data"
+        if not data.exists():
+            self.lab.call("tokenize", self.lab.folder / "text.txt", "--tokenizer", "train:280",
+                          "--val-fraction", "0.1", "--out", data, "--quiet")
+        return data
+
+    def test_other_tokenizers_are_refused(self):
+        """Ids of the one fit into the vocabulary of the other, so nothing else would notice."""
+        model, data = self.lab.folder / "words", self.lab.data
+        self.lab.train(model, "muon", 2, "--data-dir", self.other_tokenizer())
+        tuned = self.lab.folder / "tuned"
+        for words in (("eval", "--init", model, "--data-dir", data),
+                      ("generate", "--init", model, "--tokenizer", data, "--tokens", "2"),
+                      ("train", "--init", model, "--data-dir", data, "--out", tuned,
+                       "--num-iterations", "1", "--batch-size", "2"),
+                      ("train", "--out", model, "--data-dir", data, "--num-iterations", "9")):
+            said = self.failure(2, *words)
+            self.assertIn("--allow-other-tokenizer", said)
+            self.assertIn("--tokenizer", said)
+        done = self.lab.call("eval", "--init", model, "--data-dir", data,
+                             "--allow-other-tokenizer")
+        self.assertIn("its tokenizer is not that of the model", done.stderr)
+
+    def test_bits_per_byte_from_the_targets(self):
+        """Bytes are counted here from the shard itself: raw bytes, of which 0 ends a document."""
+        result = json.loads(self.lab.call("eval", "--init", self.calm, "--json").stdout)
+        shard = next(self.lab.data.glob("*_val_*.bin")).read_bytes()
+        count = struct.unpack("<3i", shard[:12])[2]
+        width = (len(shard) - 1024) // count
+        tokens = struct.unpack(f"<{count}{'H' if width == 2 else 'I'}", shard[1024:])
+        scored = tokens[1:result["tokens"] + 1]
+        special = json.loads((self.lab.data / "tokenizer.json").read_text())["added_tokens"]
+        special = {token["id"] for token in special}
+        text_bytes = sum(token not in special for token in scored)
+        expected = result["loss"] * result["tokens"] / math.log(2) / text_bytes
+        self.assertAlmostEqual(result["bits_per_byte"], expected, places=5)
+        metrics = lines_of(self.calm, "metrics.jsonl")
+        self.assertTrue(all("bits_per_byte" in line for line in metrics if "loss" in line))
+        self.assertTrue(all("val_bits_per_byte" in line for line in metrics if "val_loss" in line))
+
+    # --- the best model ---------------------------------------------------------------------
+
+    def test_the_best_checkpoint_is_kept_and_named(self):
+        out = self.lab.folder / "best"
+        self.lab.train(out, "adamw", 12, "--lr", "3", "--checkpoint-freq", 2, "--keep-last", 1,
+                       "--val-loss-every", 2, "--scheduler-type", "constant")
+        losses = {line["step"]: line["val_loss"] for line in lines_of(out, "metrics.jsonl")
+                  if "val_loss" in line and line["step"] > 0}
+        best = min(losses, key=losses.get)
+        self.assertEqual(harness.steps_of(out), sorted({best, 12}))
+        listing = self.lab.call("checkpoint", "list", out).stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in listing if " best " in line], [str(best)])
+        for name, step in (("best", best), (str(best), best), ("last", 12)):
+            result = json.loads(self.lab.call("eval", "--init", f"{out}@{name}", "--json").stdout)
+            self.assertAlmostEqual(result["loss"], losses[step], places=5)
+        self.assertIn("expected a step", self.failure(2, "eval", "--init", f"{out}@first"))
+        self.assertIn("nothere: there is no such", self.failure(1, "eval", "--init", "nothere"))
+
+    def test_patience(self):
+        out = self.lab.folder / "patience"
+        words = self.lab.command(out, "adamw", 60, "--lr", "3", "--val-loss-every", 2,
+                                 "--checkpoint-freq", 0, "--patience", 3, "--scheduler-type",
+                                 "constant")
+        done = self.lab.call(*words)
+        self.assertIn("stopped early", done.stdout)
+        losses = [(line["val_loss"], line["step"]) for line in lines_of(out, "metrics.jsonl")
+                  if "val_loss" in line]
+        last, best = losses[-1][1], min(losses)[1]
+        self.assertLess(last, 60)
+        self.assertEqual(last, best + 6)
+        self.assertIn(last, harness.steps_of(out))
+        self.assertTrue(best == 0 or best in harness.steps_of(out))
+        before = contents(out)
+        self.assertIn("complete already", self.lab.call(*words).stdout)
+        self.assertEqual(contents(out), before)
+
+    def test_a_branch_goes_its_own_way(self):
+        out = self.lab.folder / "branch"
+        self.lab.call("checkpoint", "branch", f"{self.calm}@3", "--out", out)
+        self.lab.call("train", "--out", out, "--quiet")
+        self.assertEqual(harness.digest(out, STEPS), harness.digest(self.calm, STEPS))
+        harness.check_metrics(out, STEPS)
+        self.failure(2, "checkpoint", "branch", self.calm, "--out", out)
+        other = self.lab.folder / "branch-lr"
+        self.lab.call("checkpoint", "branch", f"{self.calm}@3", "--out", other)
+        self.lab.call("train", "--out", other, "--lr", "0.001", "--quiet")
+        self.assertEqual([(entry["step"], entry["options"]["lr"])
+                          for entry in lines_of(other, "history.jsonl")],
+                         [(0, "0.02"), (3, "0.001")])
+
+    def test_the_average_of_weights(self):
+        """a <- a + (1 - d)(w - a), recomputed here from the weights of every step."""
+        out, cut = self.lab.folder / "ema", self.lab.folder / "ema-cut"
+        more = ("--ema", "0.5", "--checkpoint-freq", 1, "--keep-last", 99)
+        self.lab.train(out, "adamw", 5, *more)
+        average = None
+        for step in harness.steps_of(out):
+            folder = out / "checkpoints" / f"step-{step:010d}"
+            weights, found = (floats(folder / name) for name in ("model.safetensors",
+                                                                 "ema.safetensors"))
+            if average is None:  # before step 1 the weights are the seed's; take it from there
+                average = found
+                continue
+            decay = min(0.5, (1 + step) / (10 + step))
+            average = [a + (1 - decay) * (w - a) for a, w in zip(average, weights)]
+            worst = max(abs(a - b) for a, b in zip(average, found))
+            self.assertLess(worst, 1e-6)
+        self.lab.train(cut, "adamw", 5, *more)
+        for step in (4, 5):
+            shutil.rmtree(cut / "checkpoints" / f"step-{step:010d}")
+        self.lab.train(cut, "adamw", 5, *more)
+        self.assertEqual(harness.digest(cut, 5), harness.digest(out, 5))
+        logged = [line["val_loss"] for line in lines_of(out, "metrics.jsonl")
+                  if "val_loss" in line][-1]
+        result = json.loads(self.lab.call("eval", "--init", out, "--json").stdout)
+        self.assertAlmostEqual(result["loss"], logged, places=5)
+        exported = self.lab.folder / "ema-model"
+        self.lab.call("checkpoint", "export", out, "--out", exported)
+        self.assertEqual(floats(exported / "model.safetensors"),
+                         floats(out / "checkpoints" / "step-0000000005" / "ema.safetensors"))
+
+    # --- warnings -----------------------------------------------------------------------------
+
+    def test_runs_that_go_wrong_are_told(self):
+        more = ("--scheduler-type", "constant", "--warmup-ratio", "0", "--val-loss-every", 0)
+        said = self.lab.train(self.lab.folder / "wild", "sgd", 30, "--lr", "500", "--scalar-opt",
+                              "sgd", *more).stderr
+        self.assertIn("has diverged", said)
+        said = self.lab.train(self.lab.folder / "still", "sgd", 60, "--lr", "0", "--opt.mu", "0",
+                              *more).stderr
+        self.assertNotIn("has diverged", said)
+        said = self.lab.train(self.lab.folder / "lr", "mousse", 2, "--embed-lr-factor", "1e6",
+                              "--lr", "100", check=False).stderr
+        self.assertIn("out of range", said)
+        self.assertFalse((self.lab.folder / "lr" / "metrics.jsonl").exists(), "before any step")
+
+    def test_headers_and_notices(self):
+        said = self.lab.train(self.lab.folder / "head", "adamw", 1, "--embed-lr-factor", 3,
+                              "--batch-size", 11, "--device-batch-size", 0).stderr
+        self.assertIn("adamw for all tensors", said)
+        self.assertIn("embed_lr_factor", said)
+        self.assertIn("one at a time", said)
+        log = (self.lab.folder / "head" / "log.txt").read_text().splitlines()
+        self.assertTrue(all(line[:2] == "20" for line in log), log)
+
+    def test_samples_begin_with_the_prompt(self):
+        said = self.lab.train(self.lab.folder / "sampled", "muon", 1, "--sample-every", 1,
+                              "--sample-prompt", "the cat").stderr
+        self.assertIn("sample: the cat", said)
+
+    def test_the_vocabulary_without_a_manifest(self):
+        data = self.lab.folder / "bare"
+        shutil.copytree(self.other_tokenizer(), data)
+        (data / "manifest.json").unlink()
+        told = self.lab.call("train", "--preset", "nano", "--data-dir", data, "--dry-run").stdout
+        tokens = json.loads((data / "tokenizer.json").read_text())
+        count = max(max(tokens["model"]["vocab"].values()),
+                    *(token["id"] for token in tokens["added_tokens"])) + 1
+        self.assertIn(f"\nvocab_size: {count}\n", told)
+
+    def test_plan_shows_what_is_possible(self):
+        words = ("plan", "--preset", "nano", "--batch-size", "6", "--gflops", "100")
+        rows = [line.split()[0] for line in self.lab.call(*words, "--ranks", "3").stdout.split("\n\n")[1]
+                .splitlines()[1:]]
+        self.assertEqual(rows, ["1", "2", "3"])
+        self.assertIn("cannot be divided", self.failure(2, *words, "--ranks", "4"))
+
+
+def floats(path):
+    data = pathlib.Path(path).read_bytes()
+    start = 8 + struct.unpack("<Q", data[:8])[0]
+    return list(struct.unpack(f"<{(len(data) - start) // 4}f", data[start:]))
+
+
+unittest.main()
