@@ -181,19 +181,26 @@ mousse_status history_write(const char *directory, const history_entry *e, mo_er
   return status;
 }
 
+mousse_status history_measure(const char *path, const char *text, size_t size, uint64_t step,
+                              size_t *kept, mo_error *error)
+{
+  json_t *last = NULL;
+  const mousse_status status = keep_lines(path, text, size, step, kept, &last, error);
+  json_decref(last);
+  return status;
+}
+
 mousse_status history_copy(const char *from, const char *to, uint64_t step, mo_error *error)
 {
   char source[4096], target[4096];
   char *text = NULL;
   size_t size = 0, kept = 0;
-  json_t *last = NULL;
   MO_TRY(mo_path_join(source, sizeof source, from, HISTORY_NAME, error));
   MO_TRY(mo_path_join(target, sizeof target, to, HISTORY_NAME, error));
   if (access(source, F_OK) != 0) return MOUSSE_OK;
   MO_TRY(mo_file_read(NULL, source, LARGEST_HISTORY, &text, &size, error));
-  mousse_status status = keep_lines(source, text, size, step, &kept, &last, error);
+  mousse_status status = history_measure(source, text, size, step, &kept, error);
   if (status == MOUSSE_OK) status = mo_file_write(target, text, kept, error);
-  json_decref(last);
   mo_release(NULL, text, size + 1);
   return status;
 }

@@ -28,6 +28,10 @@ typedef struct history_entry {
 /* Brings directory/history.jsonl to where the run goes on. */
 mousse_status history_write(const char *directory, const history_entry *entry, mo_error *error);
 
+/* How many bytes of a history are whole lines from before `step`. path: what messages call it. */
+mousse_status history_measure(const char *path, const char *text, size_t size, uint64_t step,
+                              size_t *kept, mo_error *error);
+
 /* The lines of another run up to `step`, for a branch. */
 mousse_status history_copy(const char *from, const char *to, uint64_t step, mo_error *error);
 

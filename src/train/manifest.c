@@ -150,6 +150,28 @@ static mousse_status check_names(const char *directory, json_t *files,
                  "%s/" MANIFEST_NAME ": names a file that checkpoints do not have", directory);
 }
 
+static mousse_status parse(json_t **manifest, const char *directory, const char *text,
+                           size_t size, const char *(*known)(size_t),
+                           bool (*needed)(const char *), mo_error *error)
+{
+  json_error_t reason;
+  *manifest = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
+  if (*manifest == NULL)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s/" MANIFEST_NAME ": damaged: line %d: %s",
+                   directory, reason.line, reason.text);
+  return check_names(directory, json_object_get(*manifest, "files"), known, needed, error);
+}
+
+mousse_status manifest_check(const char *directory, const char *text, size_t size,
+                             const char *(*known)(size_t index),
+                             bool (*needed)(const char *name), mo_error *error)
+{
+  json_t *manifest = NULL;
+  const mousse_status status = parse(&manifest, directory, text, size, known, needed, error);
+  json_decref(manifest);
+  return status;
+}
+
 mousse_status manifest_verify(const char *directory, uint64_t step,
                               const char *(*known)(size_t index),
                               bool (*needed)(const char *name), mo_error *error)
@@ -157,15 +179,10 @@ mousse_status manifest_verify(const char *directory, uint64_t step,
   char path[4096];
   char *text = NULL;
   size_t size = 0;
-  json_error_t reason;
+  json_t *stored = NULL;
   MO_TRY(mo_path_join(path, sizeof path, directory, MANIFEST_NAME, error));
   MO_TRY(mo_file_read(NULL, path, LARGEST_MANIFEST, &text, &size, error));
-  json_t *stored = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
-  mousse_status status =
-      stored != NULL
-          ? check_names(directory, json_object_get(stored, "files"), known, needed, error)
-          : mo_fail(error, MOUSSE_BAD_FORMAT, "%s: damaged: line %d: %s", path, reason.line,
-                    reason.text);
+  mousse_status status = parse(&stored, directory, text, size, known, needed, error);
   if (status == MOUSSE_OK) status = compare(directory, step, stored, text, error);
   json_decref(stored);
   mo_release(NULL, text, size + 1);

@@ -21,6 +21,11 @@
 mousse_status manifest_write(const char *directory, uint64_t step, const char *const *names,
                              size_t count, mo_error *error);
 
+/* Whether a manifest's text is one: JSON that names the files it must, and no others. */
+mousse_status manifest_check(const char *directory, const char *text, size_t size,
+                             const char *(*known)(size_t index),
+                             bool (*needed)(const char *name), mo_error *error);
+
 /* Reads every file that the manifest names; the sentence says what is wrong with which. It must
  * name the files of known(0), known(1), ... (NULL past the last) that are needed, and no others
  * than these. */
