@@ -2,8 +2,8 @@
 #include "train/model_files.h"
 
 #include "base/file.h"
-#include "formats/formats.h"
 #include "base/text.h"
+#include "formats/formats.h"
 #include "train/checkpoint.h"
 
 #include <errno.h>
