@@ -1,5 +1,7 @@
 """Shards from a server on loopback that can break off, refuse ranges, and answer nonsense."""
+import hashlib
 import http.server
+import json
 import os
 import struct
 import threading
@@ -11,6 +13,16 @@ from program import ProgramTest
 def shard(count, seed):
     header = struct.pack("<3i", 20240520, 1, count).ljust(1024, b"\0")
     return header + b"".join(struct.pack("<H", (i * seed) % 50257) for i in range(count))
+
+
+def tokenizer_files():
+    """As many tokens as GPT-2 has, though not the same ones."""
+    printable = [b for b in range(256) if 33 <= b <= 126 or 161 <= b <= 172 or b >= 174]
+    hidden = [b for b in range(256) if b not in printable]
+    tokens = [chr(b) for b in printable] + [chr(256 + i) for i in range(len(hidden))]
+    tokens += [f"token{i}" for i in range(50000)] + ["<|endoftext|>"]
+    vocabulary = {token: number for number, token in enumerate(tokens)}
+    return {"vocab.json": json.dumps(vocabulary).encode(), "merges.txt": b"#version: 0.2\n"}
 
 
 class Server(http.server.BaseHTTPRequestHandler):
@@ -39,7 +51,20 @@ class Server(http.server.BaseHTTPRequestHandler):
                 self.send_error(416)
                 return
         self.send_response(206 if asked else 200)
+        if server.endless:  # more than the file has, and no word about how much
+            self.send_header("Connection", "close")
+            self.end_headers()
+            try:
+                for _ in range(200):
+                    self.wfile.write(data + bytes(1 << 20))
+                server.endless_taken = True
+            except OSError:
+                pass
+            self.close_connection = True
+            return
         self.send_header("Content-Length", str(len(data) - start))
+        if name in server.sums:
+            self.send_header("X-Linked-ETag", f'"{server.sums[name]}"')
         if asked:
             self.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
         self.end_headers()
@@ -59,6 +84,9 @@ class Download(ProgramTest):
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
         self.server.files = {f"fineweb_train_{i:06d}.bin": shard(20000, i + 1) for i in (1, 2)}
         self.server.files["fineweb_val_000000.bin"] = shard(5000, 7)
+        self.server.files.update(tokenizer_files())
+        self.server.sums = {name: hashlib.sha256(data).hexdigest() for name, data in self.server.files.items()}
+        self.server.endless = self.server.endless_taken = False
         self.server.requests, self.server.ranges = [], True
         self.server.breaks = self.server.errors = 0
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -114,6 +142,50 @@ class Download(ProgramTest):
         self.output(*self.words)
         self.check()
 
+    def test_tokenizer_comes_along(self):
+        self.words[self.words.index("--base") + 1] += "//"  # slashes at the end do not count
+        self.output(*self.words)
+        facts = json.loads(self.output("data", "d", "--json"))
+        self.assertEqual((facts["vocabulary"], facts["end_of_text"]), (50257, 50256))
+        self.assertNotIn("", [name for name, _ in self.server.requests])
+
+    def test_another_tokenizer_is_refused(self):
+        self.server.files["vocab.json"] = self.server.files["vocab.json"].replace(b', "<|endoftext|>": 50256', b"")
+        del self.server.sums["vocab.json"]
+        self.assertIn("a tokenizer of 50256 tokens, but fineweb10B has 50257", self.failure(3, *self.words))
+
+    def test_checksums(self):
+        name = "fineweb_train_000002.bin"
+        good = self.server.files[name]
+        self.server.files[name] = good[:-1] + bytes([good[-1] ^ 1])
+        self.assertIn("its SHA-256 is", self.failure(3, *self.words))
+        self.assertFalse(os.path.exists(self.path("d/" + name)))
+        self.assertFalse(os.path.exists(self.path("d/" + name + ".part")))
+        self.server.files[name] = good
+        self.output(*self.words)
+        self.check()
+
+    def test_servers_that_never_end(self):
+        self.server.endless = True
+        self.assertIn("more than the", self.failure(3, *self.words))
+        self.assertFalse(self.server.endless_taken)
+        part = self.path("d/vocab.json.part")
+        self.assertTrue(not os.path.exists(part) or os.path.getsize(part) <= 100_000_000)
+        self.server.endless = False
+        for name in os.listdir(self.path("d")):
+            os.unlink(self.path("d/" + name))
+        self.output(*self.words)
+        os.unlink(self.path("d/fineweb_val_000000.bin"))
+        self.server.endless = True  # now for a shard: its header says how long it is
+        self.assertIn("more than the 11024 bytes", self.failure(3, *self.words))
+
+    def test_links_are_not_written_through(self):
+        os.mkdir(self.path("d"))
+        self.write("thesis", b"mine")
+        os.symlink(self.path("thesis"), self.path("d/vocab.json.part"))
+        self.failure(1, *self.words)
+        self.assertEqual(self.read("thesis"), b"mine")
+
     def test_failures(self):
         self.server.errors = 100
         self.assertIn("the server answers 503", self.failure(1, *self.words, "--retries", "1"))
@@ -128,6 +200,7 @@ class Download(ProgramTest):
         self.assertIn("127.0.0.1:1", self.failure(1, "download", "fineweb10B", "--out", "e",
                                                   "--base", "http://127.0.0.1:1", "--retries", "0"))
         self.failure(1, "download", "fineweb10B", "--out", "e", "--base", "file:///etc")
+        self.assertEqual(os.listdir(self.path("e")), [])  # no empty .part
 
 
 unittest.main()

@@ -2,6 +2,7 @@
 #include "base/heap.h"
 #include "base/json_text.h"
 #include "base/random.h"
+#include "base/sha256.h"
 #include "base/table.h"
 #include "base/utf8.h"
 #include "scratch.h"
@@ -110,11 +111,40 @@ static void test_json_values(void **state)
   json_decref(root);
 }
 
+static void test_sha256(void **state)
+{
+  static const struct {
+    const char *text, *sum;
+  } cases[] = {
+      {"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+      {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+      {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+       "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+  };
+  char text[MO_SHA256_TEXT], block[1000];
+  mo_sha256 sha;
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mo_sha256_start(&sha);
+    mo_sha256_add(&sha, cases[i].text, strlen(cases[i].text));
+    mo_sha256_finish(&sha, text);
+    assert_string_equal(text, cases[i].sum);
+  }
+  memset(block, 'a', sizeof block);
+  mo_sha256_start(&sha);
+  for (int i = 0; i < 1000; i++) mo_sha256_add(&sha, block, sizeof block);
+  mo_sha256_finish(&sha, text);
+  assert_string_equal(text, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_utf8_in_parts), cmocka_unit_test(test_json_values),
-      cmocka_unit_test(test_heap),          cmocka_unit_test(test_tables_have_seeds),
+      cmocka_unit_test(test_sha256),
+      cmocka_unit_test(test_utf8_in_parts),
+      cmocka_unit_test(test_json_values),
+      cmocka_unit_test(test_heap),
+      cmocka_unit_test(test_tables_have_seeds),
       cmocka_unit_test(test_paths),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

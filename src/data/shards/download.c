@@ -1,8 +1,8 @@
-/* download.c - published token shards over HTTP(S), with libcurl. */
+/* download.c - published files over HTTP(S), with libcurl. */
 #include "data/shards/download.h"
 
 #include "base/file.h"
-#include "data/shards/shard.h"
+#include "data/shards/download_check.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -14,8 +14,18 @@
 #include <unistd.h>
 
 static const published_set sets[] = {
-    {"fineweb10B", "https://huggingface.co/datasets/kjj0/fineweb10B-gpt2/resolve/main",
-     "fineweb", 103, 50257, "10 billion GPT-2 tokens of FineWeb, 100 million a shard (ODC-By)"},
+    {.name = "fineweb10B",
+     .base = "https://huggingface.co/datasets/kjj0/fineweb10B-gpt2/resolve/main",
+     .prefix = "fineweb",
+     .train_shards = 103,
+     .vocabulary = 50257,
+     .description = "10 billion GPT-2 tokens of FineWeb, 100 million a shard (ODC-By)",
+     .tokenizer_name = "GPT-2's tokenizer (MIT)",
+     .tokenizer_base = "https://huggingface.co/openai-community/gpt2/resolve/main",
+     .tokenizer = {{"vocab.json", 1042301,
+                    "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783"},
+                   {"merges.txt", 456318,
+                    "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"}}},
 };
 
 const published_set *published_set_at(unsigned index)
@@ -30,10 +40,13 @@ typedef struct transfer {
   int descriptor;  /* of the part */
   uint64_t offset; /* where this attempt started */
   uint64_t written;
+  uint64_t limit; /* the size that the file should have; 0: not known yet */
   CURL *curl;
+  const download_expected *expected;
   const download_options *options;
   int write_errno;
-  bool began;
+  bool began, too_long;
+  char sha256[MO_SHA256_TEXT]; /* as the server says; "" if it does not */
 } transfer;
 
 /* When the server ignores the range and sends everything, the part begins again. */
@@ -47,6 +60,24 @@ static bool begin_body(transfer *t)
   return ftruncate(t->descriptor, 0) == 0 && lseek(t->descriptor, 0, SEEK_SET) == 0;
 }
 
+static size_t take_header(char *line, size_t size, size_t count, void *user)
+{
+  transfer *t = user;
+  download_read_header(line, size * count, t->sha256);
+  return size * count;
+}
+
+/* Would the file become longer than it can be? A server must not fill the disk. */
+static bool is_too_long(transfer *t, const char *data, size_t bytes)
+{
+  char start[16];
+  if (t->limit == 0 && t->written == 0) t->limit = download_size(t->expected, data, bytes);
+  if (t->limit == 0 && pread(t->descriptor, start, sizeof start, 0) == (ssize_t)sizeof start)
+    t->limit = download_size(t->expected, start, sizeof start);
+  t->too_long = t->limit > 0 && t->written + bytes > t->limit;
+  return t->too_long;
+}
+
 static size_t take_bytes(char *data, size_t size, size_t count, void *user)
 {
   transfer *t = user;
@@ -55,6 +86,7 @@ static size_t take_bytes(char *data, size_t size, size_t count, void *user)
     t->write_errno = errno;
     return 0;
   }
+  if (is_too_long(t, data, bytes)) return 0;
   for (size_t done = 0; done < bytes;) {
     const ssize_t put = write(t->descriptor, data + done, bytes - done);
     if (put < 0 && errno == EINTR) continue;
@@ -94,6 +126,8 @@ static void configure(transfer *t)
   curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L); /* a stalled connection is a failure */
   curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, 60L);
   curl_easy_setopt(c, CURLOPT_USERAGENT, "mousse/" MOUSSE_VERSION_TEXT);
+  curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, take_header);
+  curl_easy_setopt(c, CURLOPT_HEADERDATA, t);
   curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take_bytes);
   curl_easy_setopt(c, CURLOPT_WRITEDATA, t);
   curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, show);
@@ -125,6 +159,10 @@ static mousse_status judge(transfer *t, CURLcode result, bool *again, mo_error *
     if (ftruncate(t->descriptor, 0) != 0) *again = false;
     return mo_fail(error, MOUSSE_IO, "%s: the server has fewer bytes than %s", t->url, t->part);
   }
+  if (t->too_long)
+    return mo_fail(error, MOUSSE_BAD_FORMAT,
+                   "%s: the server sends more than the %llu bytes that the file can have",
+                   t->url, (unsigned long long)t->limit);
   if (result == CURLE_WRITE_ERROR)
     return mo_fail(error, MOUSSE_IO, "%s: cannot write: %s", t->part, strerror(t->write_errno));
   if (result == CURLE_HTTP_RETURNED_ERROR)
@@ -135,8 +173,9 @@ static mousse_status judge(transfer *t, CURLcode result, bool *again, mo_error *
 static mousse_status attempt(transfer *t, bool *again, mo_error *error)
 {
   *again = false;
-  t->began = false;
-  t->descriptor = open(t->part, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  t->began = t->too_long = false;
+  t->limit = 0;
+  t->descriptor = open(t->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
   if (t->descriptor < 0)
     return mo_fail(error, MOUSSE_IO, "%s: cannot create: %s", t->part, strerror(errno));
   const off_t end = lseek(t->descriptor, 0, SEEK_END);
@@ -152,6 +191,8 @@ static mousse_status attempt(transfer *t, bool *again, mo_error *error)
   }
   if (status == MOUSSE_OK && fsync(t->descriptor) != 0)
     status = mo_fail(error, MOUSSE_IO, "%s: cannot sync: %s", t->part, strerror(errno));
+  if (status != MOUSSE_OK && lseek(t->descriptor, 0, SEEK_END) == 0)
+    unlink(t->part); /* nothing to go on with */
   close(t->descriptor);
   return status;
 }
@@ -164,19 +205,13 @@ static void pause_for(double seconds)
   }
 }
 
-static mousse_status check_shard(const char *path, uint32_t vocabulary, mo_error *error)
-{
-  mo_shard opened;
-  MO_TRY(shard_open(&opened, path, vocabulary, error));
-  shard_close(&opened);
-  return MOUSSE_OK;
-}
-
-/* A part that is complete already, left by a process that died before its last act. */
+/* A part that is complete already, left by a process that died before its last act. Only where
+ * its contents say so: the size alone does not. */
 static bool part_is_whole(const transfer *t)
 {
-  return access(t->part, F_OK) == 0 &&
-         check_shard(t->part, t->options->vocabulary, NULL) == MOUSSE_OK;
+  const download_expected *e = t->expected;
+  return (e->vocabulary > 0 || e->sha256 != NULL) && access(t->part, F_OK) == 0 &&
+         download_check(t->part, e, "", NULL) == MOUSSE_OK;
 }
 
 static mousse_status fetch(transfer *t, mo_error *error)
@@ -192,17 +227,18 @@ static mousse_status fetch(transfer *t, mo_error *error)
   return status;
 }
 
-mousse_status download_shard(const char *url, const char *path, const download_options *options,
-                             bool *existed, mo_error *error)
+mousse_status download_file(const char *url, const char *path,
+                            const download_expected *expected, const download_options *options,
+                            bool *existed, mo_error *error)
 {
-  transfer t = {.url = url, .options = options};
+  transfer t = {.url = url, .expected = expected, .options = options};
   *existed = access(path, F_OK) == 0;
-  if (*existed) return check_shard(path, options->vocabulary, error);
+  if (*existed) return download_check(path, expected, "", error);
   const int length = snprintf(t.part, sizeof t.part, "%s.part", path);
   if (length < 0 || length >= 4096)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: path is too long", path);
   MO_TRY(fetch(&t, error));
-  const mousse_status status = check_shard(t.part, options->vocabulary, error);
+  const mousse_status status = download_check(t.part, expected, t.sha256, error);
   if (status != MOUSSE_OK) {
     unlink(t.part); /* the server sent something else: continuing it would be no use */
     return status;
@@ -211,4 +247,14 @@ mousse_status download_shard(const char *url, const char *path, const download_o
     return mo_fail(error, MOUSSE_IO, "%s: cannot rename it into place: %s", t.part,
                    strerror(errno));
   return mo_sync_parent(path, error);
+}
+
+mousse_status download_url(char *url, size_t capacity, const char *base, const char *name,
+                           mo_error *error)
+{
+  size_t length = strlen(base);
+  while (length > 0 && base[length - 1] == '/') length--;
+  const int used = snprintf(url, capacity, "%.*s/%s", (int)length, base, name);
+  if (used > 0 && (size_t)used < capacity) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: the address is too long", base);
 }
