@@ -28,6 +28,8 @@ static const mo_allocator *or_default(const mo_allocator *allocator)
 void *mo_allocate(const mo_allocator *allocator, size_t bytes)
 {
   const mo_allocator *a = or_default(allocator);
+  if (a == &mo_default_allocator)
+    return calloc(1, bytes > 0 ? bytes : 1); /* zero pages are free */
   void *block = a->allocate(a->user, bytes > 0 ? bytes : 1);
   if (block != NULL) memset(block, 0, bytes);
   return block;
