@@ -27,14 +27,20 @@ size_t mo_json_values(const char *text, size_t size)
   return values;
 }
 
+mousse_status mo_json_bound(const char *name, const char *text, size_t size, size_t most,
+                            mo_error *error)
+{
+  if (size < most || mo_json_values(text, size) <= most) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: more than %zu JSON values, the most expected",
+                 name, most);
+}
+
 mousse_status mo_json_parse(json_t **root, const char *name, const char *text, size_t size,
                             size_t most_values, size_t flags, mo_error *error)
 {
   json_error_t problem;
   *root = NULL;
-  if (size >= most_values && mo_json_values(text, size) > most_values)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: more than %zu JSON values, the most expected",
-                   name, most_values);
+  MO_TRY(mo_json_bound(name, text, size, most_values, error));
   *root = json_loadb(text, size, flags, &problem);
   if (*root != NULL) return MOUSSE_OK;
   if (json_error_code(&problem) == json_error_out_of_memory)

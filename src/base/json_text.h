@@ -11,6 +11,10 @@
  * strings, and one. */
 size_t mo_json_values(const char *text, size_t size);
 
+/* Fails when there are more than `most`. name: the file, or what messages call the text. */
+mousse_status mo_json_bound(const char *name, const char *text, size_t size, size_t most,
+                            mo_error *error);
+
 /* The tree of a text with at most `most_values` values. flags: Jansson's. name: the file, or
  * what messages call the text. */
 mousse_status mo_json_parse(json_t **root, const char *name, const char *text, size_t size,

@@ -1,11 +1,12 @@
 /* hf_index.c - model.safetensors.index.json: which files hold a model's tensors. */
 #include "formats/hf_weights.h"
 
-#include <jansson.h>
+#include "base/json_text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FILES = 1000, LONGEST_NAME = 255 };
+enum { MOST_FILES = 1000, LONGEST_NAME = 255, MOST_VALUES = 1 << 21 };
 
 /* A plain name: an index must not reach out of its folder. */
 static bool is_plain(const char *name)
@@ -57,6 +58,7 @@ mousse_status hf_index_parse(hf_index *index, const char *path, const char *text
 {
   json_error_t reason;
   *index = (hf_index){0};
+  MO_TRY(mo_json_bound(path, text, size, MOST_VALUES, error));
   json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
   if (object == NULL)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %d: %s", path, reason.line, reason.text);

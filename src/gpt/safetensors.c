@@ -2,12 +2,12 @@
 #include "gpt/safetensors.h"
 
 #include "base/half.h"
+#include "base/json_text.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LENGTH_BYTES = 8, LARGEST_HEADER = 100000000 };
+enum { LENGTH_BYTES = 8, LARGEST_HEADER = 100000000, MOST_VALUES = 1 << 20 };
 
 static const struct {
   const char *name;
@@ -189,6 +189,7 @@ static mousse_status parse(safetensors *file, const char *path, const unsigned c
   const char *text = (const char *)data + LENGTH_BYTES;
   if (*text != '{')
     return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: the header does not begin with {", path);
+  MO_TRY(mo_json_bound(path, text, length, MOST_VALUES, error));
   json_t *header = json_loadb(text, length, JSON_REJECT_DUPLICATES, &reason);
   if (header == NULL)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: the header is not JSON: %s", path,

@@ -329,10 +329,31 @@ static void test_every_kind_of_model(void **state)
   rmdir(folder);
 }
 
+/* Three bytes of a header may become a hundred in memory: too many values are not parsed. */
+static void test_a_header_of_little_values(void **state)
+{
+  enum { COUNT = 1200000, SIZE = 8 + 3 * COUNT + 16 };
+  unsigned char *bytes = test_malloc(SIZE);
+  safetensors file;
+  mo_error error = {{0}};
+  (void)state;
+  memset(bytes, ' ', SIZE);
+  const uint64_t length = SIZE - 8;
+  memcpy(bytes, &length, sizeof length);
+  memcpy(bytes + 8, "{\"a\":[", 6);
+  for (size_t i = 0; i < COUNT; i++) memcpy(bytes + 14 + 3 * i, "{},", 3);
+  memcpy(bytes + 14 + 3 * COUNT, "1]}", 3);
+  assert_int_equal(safetensors_parse(&file, "test", bytes, SIZE, NULL, &error),
+                   MOUSSE_BAD_FORMAT);
+  assert_non_null(strstr(error.text, "JSON values"));
+  test_free(bytes);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_bad_headers),
+      cmocka_unit_test(test_a_header_of_little_values),
       cmocka_unit_test(test_good_headers),
       cmocka_unit_test(test_bad_lengths),
       cmocka_unit_test(test_many_names),
