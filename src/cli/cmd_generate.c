@@ -1,5 +1,6 @@
 /* cmd_generate.c - mousse generate: text from a model. */
 #include "cli/run_options.h"
+#include "formats/formats.h"
 #include "train/model_files.h"
 #include "train/text_sample.h"
 #include "train/tokenizers.h"
@@ -38,8 +39,12 @@ static void put(void *user, const char *bytes, size_t count)
 }
 
 static mousse_status write_texts(const values *v, const gpt_params *params,
-                                 const mo_tokenizer *tokenizer, mo_error *error)
+                                 const mo_tokenizer *tokenizer, const char *folder,
+                                 mo_error *error)
 {
+  enum { MOST_ENDS = 16 };
+  uint32_t ends[MOST_ENDS];
+  const size_t end_count = v->stop ? format_end_tokens(folder, ends, MOST_ENDS) : 0;
   for (int64_t i = 0; i < v->samples; i++) {
     const bool stop = v->stop && tokenizer->end_of_text != TOKENIZER_NONE;
     const text_request request = {
@@ -50,6 +55,8 @@ static mousse_status write_texts(const values *v, const gpt_params *params,
                      .top_p = v->top_p,
                      .seed = (uint64_t)(v->seed + i),
                      .stop_token = stop ? (int64_t)tokenizer->end_of_text : -1},
+        .ends = ends,
+        .end_count = end_count,
         .threads = (int)v->threads,
         .put = put};
     if (i > 0) printf("\n---\n");
@@ -74,7 +81,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   if (status == MOUSSE_OK && v->tokenizer[0] != '\0')
     status = tokenizer_check(&tokenizer, v->tokenizer, files.folder, v->allow_other_tokenizer,
                              notices, error);
-  if (status == MOUSSE_OK) status = write_texts(v, params, &tokenizer, error);
+  if (status == MOUSSE_OK) status = write_texts(v, params, &tokenizer, files.folder, error);
   tokenizer_close(&tokenizer);
   gpt_params_destroy(params);
   return status;

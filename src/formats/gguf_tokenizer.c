@@ -20,6 +20,10 @@ static const struct {
     {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|"
      " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
      "qwen2"},
+    /* every digit alone, then GPT-2's, in one (tokenizer_read.c) */
+    {"'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+|"
+     "\\s+(?![^\\s\\p{N}])|\\s+",
+     "smollm"},
 };
 
 static const char *rule_name(const mo_tokenizer *t)
@@ -100,10 +104,11 @@ mousse_status gguf_add_tokenizer(gguf_keys *keys, const mo_tokenizer *t, size_t 
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "a GGUF file needs a tokenizer, and there is none beside the weights");
   if (rule_name(t) == NULL)
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "llama.cpp has no split rule '%.80s'; GPT-2's, Llama 3's and Qwen's can be "
-                   "written as GGUF",
-                   t->pattern);
+    return mo_fail(
+        error, MOUSSE_INVALID_ARGUMENT,
+        "llama.cpp has no split rule '%.80s'; GPT-2's, Llama 3's, Qwen's and SmolLM's "
+        "can be written as GGUF",
+        t->pattern);
   if (t->tokens.count > vocabulary)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "the tokenizer has %u tokens, the model's vocabulary %zu", t->tokens.count,

@@ -37,6 +37,13 @@ static mousse_status feed_end(gpt_generator *generator, const mo_id_list *ids, s
   return gpt_generator_feed(generator, ids->ids + ids->count - count, count, error);
 }
 
+static bool is_end(const text_request *request, uint32_t token)
+{
+  for (size_t i = 0; i < request->end_count; i++)
+    if (request->ends[i] == token) return true;
+  return (int64_t)token == request->sampling.stop_token;
+}
+
 static mousse_status draw(gpt_generator *generator, size_t context,
                           const mo_tokenizer *tokenizer, const text_request *request,
                           mo_id_list *ids, mo_error *error)
@@ -50,7 +57,7 @@ static mousse_status draw(gpt_generator *generator, size_t context,
     /* The chance is a function of seed and place, and places repeat after a restart. */
     sampling.seed = request->sampling.seed + drawn / context;
     MO_TRY(gpt_generator_sample(generator, &sampling, &token, error));
-    if ((int64_t)token == sampling.stop_token) break;
+    if (is_end(request, token)) break;
     const char *bytes = tokenizer_bytes(tokenizer, token, &length);
     if (bytes != NULL) request->put(request->user, bytes, length);
     if (!mo_id_list_reserve(ids, 1))
@@ -73,10 +80,13 @@ mousse_status text_sample(const gpt_params *params, const mo_tokenizer *tokenize
   mo_id_list ids = {0};
   gpt_generator *generator = NULL;
   const size_t context = params->config.sequence_len;
+  size_t capacity = context; /* or less: long contexts need much memory */
   mousse_status status = encode_prompt(tokenizer, request->prompt, &ids, error);
   if (status == MOUSSE_OK) status = check_ids(params, &ids, error);
+  if (status == MOUSSE_OK && ids.count + request->tokens < context)
+    capacity = ids.count + request->tokens;
   if (status == MOUSSE_OK)
-    status = gpt_generator_create(&generator, params, context, request->threads, NULL, error);
+    status = gpt_generator_create(&generator, params, capacity, request->threads, NULL, error);
   if (status == MOUSSE_OK) status = draw(generator, context, tokenizer, request, &ids, error);
   gpt_generator_destroy(generator);
   mo_id_list_close(&ids);

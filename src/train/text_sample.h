@@ -9,6 +9,8 @@ typedef struct text_request {
   const char *prompt; /* "": the text starts as a document does */
   size_t tokens;      /* to draw */
   gpt_sampling sampling;
+  const uint32_t *ends; /* more tokens that end it, beside sampling.stop_token; not put */
+  size_t end_count;
   int threads;
   /* Called with the bytes of each token drawn. */
   void (*put)(void *user, const char *bytes, size_t count);

@@ -250,7 +250,7 @@ static const struct bad_json {
     {"[]", "model.type"},
     {"{}", "model.type"},
     {"{\"model\": {\"type\": \"Unigram\"}}", "model.type"},
-    {"{\"model\": {\"type\": \"BPE\"}, \"normalizer\": {\"type\": \"NFC\"}}", "normalizer"},
+    {"{\"model\": {\"type\": \"BPE\"}, \"normalizer\": {\"type\": \"NFKC\"}}", "normalizer"},
     {"{\"model\": {\"type\": \"BPE\"}}", "pre_tokenizer"},
     {"{\"model\": {\"type\": \"BPE\"}, \"pre_tokenizer\": {\"type\": \"Whitespace\"}}",
      "pre_tokenizer"},

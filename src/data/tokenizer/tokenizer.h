@@ -33,6 +33,7 @@ typedef struct mo_tokenizer {
   uint32_t end_of_text; /* TOKENIZER_NONE: it has no such token */
   split_rule *rule;     /* NULL for raw bytes */
   char *pattern;        /* the rule's expression; NULL for GPT-2's */
+  bool nfc;             /* its file asks for Unicode's normal form C, which is not applied */
   bool whole_words;     /* a piece that is a token needs no merging ("ignore_merges") */
 } mo_tokenizer;
 

@@ -20,6 +20,10 @@ enum { MOST_TOKENS = 1 << 21, MOST_VALUES = 1 << 22 };
 static const char gpt2_split[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+|"
                                  " ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
+/* Every digit alone, then GPT-2's rule, as one expression: what ends at a digit ends there. */
+static const char digits_split[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+|\\p{N}|"
+                                   " ?[^\\s\\p{L}\\p{N}]+|\\s+(?![^\\s\\p{N}])|\\s+";
+
 /* A token as the file gives it. */
 typedef struct entry {
   const char *text; /* borrowed from the JSON */
@@ -218,7 +222,8 @@ static bool is_type(const json_t *object, const char *type)
   return text != NULL && strcmp(text, type) == 0;
 }
 
-/* GPT-2's ByteLevel alone, or Split by an expression followed by ByteLevel without one. */
+/* GPT-2's ByteLevel alone, Split by an expression followed by ByteLevel without one, or single
+ * Digits followed by GPT-2's. */
 static mousse_status read_pattern(const json_t *pre, const char *name, const char **pattern,
                                   mo_error *error)
 {
@@ -235,11 +240,18 @@ static mousse_status read_pattern(const json_t *pre, const char *name, const cha
                         json_is_false(json_object_get(bytes, "use_regex"));
     if (!usable) bytes = NULL;
     if (usable && strcmp(*pattern, gpt2_split) == 0) *pattern = NULL;
+  } else if (is_type(pre, "Sequence") && json_array_size(steps) == 2 &&
+             is_type(split, "Digits")) {
+    bytes = json_array_get(steps, 1);
+    *pattern = digits_split;
+    if (!json_is_true(json_object_get(split, "individual_digits")) ||
+        json_is_false(json_object_get(bytes, "use_regex")))
+      bytes = NULL;
   }
   if (!is_type(bytes, "ByteLevel") || json_is_true(json_object_get(bytes, "add_prefix_space")))
     return mo_fail(error, MOUSSE_BAD_FORMAT,
                    "%s: pre_tokenizer is not one that is supported: ByteLevel without "
-                   "add_prefix_space, alone or after one Split (Regex, Isolated)",
+                   "add_prefix_space, alone or after one Split (Regex, Isolated) or Digits",
                    name);
   return MOUSSE_OK;
 }
@@ -251,10 +263,11 @@ static mousse_status check_model(const json_t *root, const char *name, mo_error 
   const json_t *type = json_object_get(model, "type");
   if (!json_is_object(model) || (type != NULL && !is_type(model, "BPE")))
     return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: model.type is not BPE", name);
-  if (normalizer != NULL && !json_is_null(normalizer))
+  /* NFC leaves almost all text as it is; we leave all of it, as llama.cpp does. */
+  if (normalizer != NULL && !json_is_null(normalizer) && !is_type(normalizer, "NFC"))
     return mo_fail(error, MOUSSE_BAD_FORMAT,
                    "%s: has a normalizer, which changes text; only tokenizers that keep every "
-                   "byte are supported",
+                   "byte are supported (SentencePiece's are not)",
                    name);
   return MOUSSE_OK;
 }
@@ -269,6 +282,7 @@ static mousse_status read_tokenizer(mo_tokenizer *tokenizer, const char *name,
   MO_TRY(read_vocabulary(tokenizer, name, json_object_get(model, "vocab"),
                          json_object_get(root, "added_tokens"), error));
   MO_TRY(read_merges_json(tokenizer, name, json_object_get(model, "merges"), error));
+  tokenizer->nfc = is_type(json_object_get(root, "normalizer"), "NFC");
   tokenizer->whole_words = json_is_true(json_object_get(model, "ignore_merges"));
   return tokenizer_finish(tokenizer, name, pattern, error);
 }

@@ -90,9 +90,10 @@ static json_t *tokenizer_json(const mo_tokenizer *tokenizer)
                 "unk_token", "continuing_subword_prefix", "", "end_of_word_suffix", "",
                 "fuse_unk", 0, "byte_fallback", 0, "ignore_merges", tokenizer->whole_words,
                 "vocab", vocabulary_json(tokenizer), "merges", merges_json(tokenizer));
-  return json_pack("{s:s, s:n, s:n, s:o, s:n, s:o, s:o, s:o, s:o}", "version", "1.0",
+  json_t *normalizer = tokenizer->nfc ? json_pack("{s:s}", "type", "NFC") : json_null();
+  return json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:o, s:o, s:o}", "version", "1.0",
                    "truncation", "padding", "added_tokens", added_json(tokenizer), "normalizer",
-                   "pre_tokenizer", pre_tokenizer_json(tokenizer), "post_processor",
+                   normalizer, "pre_tokenizer", pre_tokenizer_json(tokenizer), "post_processor",
                    byte_level(true), "decoder", byte_level(true), "model", model);
 }
 

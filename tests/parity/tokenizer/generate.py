@@ -84,7 +84,8 @@ def main():
         plain = plain.replace("<|endoftext|>", "")  # which Hugging Face's library finds in text
         file.write(plain.translate(dict.fromkeys(DISPUTED)).encode())
     with open(os.path.join(out, "disputed.txt"), "wb") as file:
-        file.write("".join(draw.choice("\u0085\ufeff a\n.") for _ in range(5000)).encode())
+        # not a mark first: at the beginning of a file it is dropped
+        file.write(("a" + "".join(draw.choice("\u0085\ufeff a\n.") for _ in range(5000))).encode())
     with open(os.path.join(out, "invalid.bin"), "wb") as file:
         for _ in range(1000):
             file.write(bytes(draw.randrange(256) for _ in range(draw.randrange(12))))
