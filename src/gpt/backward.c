@@ -150,6 +150,24 @@ static mo_product weight_gradient(const gpt_step *s, const gpt_tensor *w, const 
                           w->gradient);
 }
 
+/* Nothing to do when all of the product's tensors are frozen. */
+static mo_task weight_task(mo_product *product, bool frozen)
+{
+  mo_task task = mo_product_plan(product);
+  if (frozen) task.count = 0;
+  return task;
+}
+
+static bool qkv_frozen(const gpt_layer *w)
+{
+  return w->c_q->frozen && w->c_k->frozen && w->c_v->frozen;
+}
+
+static bool hidden_frozen(const gpt_layer *w)
+{
+  return w->fc->frozen && (w->gate == NULL || w->gate->frozen);
+}
+
 static void attention_and_weights(gpt_layer_step *c)
 {
   const gpt_step *s = c->step;
@@ -160,9 +178,9 @@ static void attention_and_weights(gpt_layer_step *c)
   mo_product fc = weight_gradient(s, gpt_hidden_matrix(&w), g->d_hidden, s->F, k->input2);
   mo_product c_proj = weight_gradient(s, w.c_proj, g->d_middle, s->C, k->attended);
   const mo_task tasks[] = {{s->batch->batch * s->K, attention_item, c},
-                           mo_product_plan(&proj),
-                           mo_product_plan(&fc),
-                           mo_product_plan(&c_proj),
+                           weight_task(&proj, w.proj->frozen),
+                           weight_task(&fc, hidden_frozen(&w)),
+                           weight_task(&c_proj, w.c_proj->frozen),
                            {k->input1 != k->norm1 ? s->tiles : 0, input_tile, c}};
   mo_parallel_tasks(s->pass->shape.threads, tasks, sizeof tasks / sizeof *tasks);
 }
@@ -173,7 +191,7 @@ static void rows_and_weights(gpt_layer_step *c)
   const gpt_layer w = gpt_params_layer(s->pass->params, c->layer);
   mo_product qkv =
       weight_gradient(s, w.c_q, s->pass->gradient.d_qkv, s->S, s->pass->kept[c->layer].input1);
-  const mo_task tasks[] = {{s->tiles, lower_tile, c}, mo_product_plan(&qkv)};
+  const mo_task tasks[] = {{s->tiles, lower_tile, c}, weight_task(&qkv, qkv_frozen(&w))};
   mo_parallel_tasks(s->pass->shape.threads, tasks, sizeof tasks / sizeof *tasks);
 }
 
@@ -209,6 +227,11 @@ static void add_qk_gains(const gpt_step *s, size_t layer)
   add_sums(s, w.k_gain->gradient, sums + D, heads, 2 * D, D);
 }
 
+static void clear(const gpt_tensor *tensor)
+{
+  if (tensor != NULL) memset(tensor->gradient, 0, tensor->rows * tensor->cols * sizeof(float));
+}
+
 static void add_final_vectors(const gpt_step *s)
 {
   if (!gpt_has_final_vectors(s->pass)) return;
@@ -217,7 +240,23 @@ static void add_final_vectors(const gpt_step *s)
   add_sums(s, w->ln_f_gain->gradient, sums, s->tiles, 2 * s->C, s->C);
   if (w->ln_f_bias != NULL)
     add_sums(s, w->ln_f_bias->gradient, sums + s->C, s->tiles, 2 * s->C, s->C);
+  if (w->ln_f_gain->frozen) clear(w->ln_f_gain);
+  if (w->ln_f_bias != NULL && w->ln_f_bias->frozen) clear(w->ln_f_bias);
   gpt_tell_complete(s->pass);
+}
+
+/* Frozen ones that were computed along with their neighbours. */
+static void clear_frozen(const gpt_step *s, size_t first, size_t end)
+{
+  for (size_t i = first; i < end; i++)
+    if (s->pass->params->tensors[i].frozen) clear(&s->pass->params->tensors[i]);
+}
+
+static void clear_frozen_layer(const gpt_step *s, size_t layer)
+{
+  const gpt_model_tensors *parts = s->pass->params->parts;
+  const size_t first = parts->first_layered + layer * parts->per_layer;
+  clear_frozen(s, first, first + parts->per_layer);
 }
 
 enum { EMBEDDING_COLUMNS = 64 };
@@ -230,14 +269,10 @@ static void embedding_columns(void *context, size_t item, int thread)
   const size_t last = end < s->C ? end : s->C;
   const gpt_model_tensors *w = s->pass->params->parts;
   const float *d_x = s->pass->gradient.d_x;
-  embedding_backward(w->wte->gradient, d_x, s->batch->tokens, s->N, s->C, first, last);
-  if (w->wpe != NULL)
+  if (!w->wte->frozen)
+    embedding_backward(w->wte->gradient, d_x, s->batch->tokens, s->N, s->C, first, last);
+  if (w->wpe != NULL && !w->wpe->frozen)
     position_embedding_backward(w->wpe->gradient, d_x, s->N, s->T, s->C, first, last);
-}
-
-static void clear(const gpt_tensor *tensor)
-{
-  if (tensor != NULL) memset(tensor->gradient, 0, tensor->rows * tensor->cols * sizeof(float));
 }
 
 /* Rows are added one by one; a tied embedding already has its gradient as the head. */
@@ -263,6 +298,7 @@ void gpt_backward(const gpt_step *s)
     add_qk_gains(s, c.layer);
     rows_and_weights(&c);
     add_vectors(s, c.layer, true);
+    clear_frozen_layer(s, c.layer);
     gpt_tell_complete(s->pass);
     if (c.layer == 0) break;
   }

@@ -26,6 +26,7 @@ typedef struct gpt_tensor {
   gpt_role role;
   double deviation; /* of the normal distribution that it starts from; 0: ... */
   double start;     /* ... from this number */
+  bool frozen;      /* stays as it is: its gradient is not computed and 0 */
   float *value;     /* rows x cols, inside values */
   float *gradient;  /* inside gradients; NULL without gradients */
 } gpt_tensor;
@@ -54,6 +55,9 @@ void gpt_params_destroy(gpt_params *params); /* accepts NULL */
 /* The same values for the same seed at any number of threads. */
 void gpt_params_initialise(gpt_params *params, uint64_t seed, int threads);
 void gpt_zero_gradients(gpt_params *params);
+/* Freezes the tensors in whose names a regular expression is found; "": none. Before the first
+ * gradients. Refused when it is none of them, or all. */
+mousse_status gpt_freeze(gpt_params *params, const char *pattern, mo_error *error);
 
 /* The shape of a pass: batches of up to `batch` sequences of up to `sequence` tokens. */
 typedef struct gpt_shape {

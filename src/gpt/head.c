@@ -57,7 +57,7 @@ static void run_chunk(const gpt_step *s, gpt_rows rows)
   mo_product d_weight = mo_dense_product(MO_TRANSPOSED, MO_PLAIN, V, C, n, p->logits, final,
                                          rows.first > 0 ? 1.0f : s->beta, w->gradient);
   const mo_task both[] = {mo_product_plan(&d_final), mo_product_plan(&d_weight)};
-  mo_parallel_tasks(threads, both, 2);
+  mo_parallel_tasks(threads, both, w->frozen ? 1 : 2);
 }
 
 float gpt_head(const gpt_step *s)

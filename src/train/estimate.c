@@ -20,9 +20,9 @@ static mousse_status describe(estimate_tensor *row, const gpt_tensor *t,
       .rows = t->rows,
       .cols = t->cols,
       .role = t->role,
-      .algorithm = groups_algorithm(run, t->role),
-      .lr = groups->lr[t->role],
-      .weight_decay = decay,
+      .algorithm = t->frozen ? "frozen" : groups_algorithm(run, t->role),
+      .lr = t->frozen ? 0 : groups->lr[t->role],
+      .weight_decay = t->frozen ? 0 : decay,
       .state_bytes = mousse_param_state_bytes(groups->optimizer, t->name),
   };
   memcpy(row->name, t->name, sizeof row->name);

@@ -167,6 +167,7 @@ static mousse_status build(train_groups *groups, const train_options *run, gpt_p
                           .comm = comm,
                           .log = pass_on,
                           .user = &groups->notices};
+  MO_TRY(gpt_freeze(params, run->freeze, error));
   groups->count = GPT_VECTOR; /* the last role, which only some models have */
   for (size_t i = 0; i < params->tensor_count; i++)
     if (params->tensors[i].role == GPT_VECTOR) groups->count = GPT_ROLES;
@@ -177,6 +178,7 @@ static mousse_status build(train_groups *groups, const train_options *run, gpt_p
   }
   for (size_t i = 0; i < params->tensor_count && status == MOUSSE_OK; i++) {
     const gpt_tensor *t = &params->tensors[i];
+    if (t->frozen) continue;
     status = mousse_add_param(groups->optimizer, (int)t->role, t->name, t->rows, t->cols,
                               t->value, t->gradient);
   }

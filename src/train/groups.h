@@ -6,7 +6,7 @@
  *     head              scalar_opt   lr * head_lr_factor [1/sqrt(width)] 0
  *     gains, biases     scalar_opt   lr * embed_lr_factor                0
  *
- * With optimizer adamw every tensor uses it, at lr, with decay on the hidden matrices only. The
+ * Frozen tensors (--freeze) have none. With optimizer adamw every tensor uses it, at lr, with decay on the hidden matrices only. The
  * role is the model's, never guessed from a shape or name. The schedule multiplies every
  * group's learning rate.
  */

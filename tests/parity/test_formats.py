@@ -199,6 +199,27 @@ def check_llmc(root):
     print("llm.c: order, header, padding; out and back as float32 and bfloat16")
 
 
+def check_fine_tuning(root):
+    """Others' weights trained for two steps, some of them frozen, and handed back."""
+    config = {**CASES["qwen3"], "vocab_size": 256}
+    table = {**our_table("qwen3", config), "vocab_size": 256}
+    write_folder(root / "start", config, their_tensors("qwen3", reference.random_weights(table, seed=2)), 3)
+    (root / "text.txt").write_bytes(pathlib.Path(__file__).read_bytes())
+    subprocess.run([MOUSSE, "tokenize", root / "text.txt", "--tokenizer", "bytes", "--val-fraction",
+                    "0.2", "--out", root / "data", "--quiet"],
+                   check=True)
+    subprocess.run([MOUSSE, "train", "--init", root / "start", "--data-dir", root / "data", "--out", root / "run",
+                    "--num-iterations", "2", "--batch-size", "2", "--freeze", r"wte|h\.0\.", "--val-tokens", "48",
+                    "--warmup-ratio", "0", "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    export(root / "run", root / "tuned", "--format", "hf")
+    before, after = all_tensors(root / "start"), all_tensors(root / "tuned")
+    assert before.keys() == after.keys()
+    for name in before:
+        frozen = "embed_tokens" in name or ".layers.0." in name
+        assert (before[name] == after[name]) == frozen, name
+    print("fine-tuning: frozen tensors come back byte for byte, all others have moved")
+
+
 def check_own(root):
     """The paper's model and another table: the folder's own PyTorch file runs them."""
     tables = {"paper": {}, "mixed": {"norm": "layer_norm", "mlp": "gelu", "qk_norm": "gain", "n_kv_head": 2,
@@ -229,6 +250,7 @@ def main():
             check_family(root, name, config)
         check_llmc(root)
         check_own(root)
+        check_fine_tuning(root)
 
 
 main()
