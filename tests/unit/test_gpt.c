@@ -1,53 +1,10 @@
 /* test_gpt.c - configuration, parameters, passes and generation: bits, memory, refusals. */
-#include "base/random.h"
-#include "check.h"
-#include "gpt/gpt.h"
+#include "gpt_kinds.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Odd in every way: heads of 10 numbers, vocabulary and rows that no tile divides. */
-#define ODD_SIZES .vocab_size = 53, .n_layer = 2, .n_head = 3, .n_embd = 30, .sequence_len = 150
-/* The paper's model, then one of every family, and one without tensors behind its layers. */
-static const gpt_config kinds[] = {
-    {ODD_SIZES},
-    {ODD_SIZES, .norm = GPT_LAYER_NORM, .position = GPT_LEARNED, .qk_norm = GPT_QK_NONE,
-     .mlp = GPT_GELU_TANH, .qkv_bias = true, .proj_bias = true, .mlp_bias = true, .tied = true},
-    {ODD_SIZES, .norm = GPT_RMS_GAIN, .position = GPT_ROPE_LLAMA, .qk_norm = GPT_QK_NONE,
-     .mlp = GPT_SWIGLU, .mlp_width = 77, .n_kv_head = 1},
-    {ODD_SIZES, .norm = GPT_RMS_GAIN, .position = GPT_ROPE_LLAMA, .qk_norm = GPT_QK_GAIN,
-     .mlp = GPT_SWIGLU, .head_size = 14, .tied = true},
-    {ODD_SIZES, .tied = true, .mlp = GPT_GELU, .qkv_bias = true},
-};
-static gpt_config odd = {ODD_SIZES}; /* the one that is tested */
-
-static uint32_t *make_tokens(size_t count, size_t vocabulary, uint64_t seed)
-{
-  uint32_t *tokens = malloc(count * sizeof *tokens);
-  assert_non_null(tokens);
-  for (size_t i = 0; i < count; i++)
-    tokens[i] = (uint32_t)mo_random_below(seed, 0, i, vocabulary);
-  return tokens;
-}
-
-static gpt_params *make_params(const gpt_config *config, bool gradients)
-{
-  mo_error error = {{0}};
-  gpt_params *params = NULL;
-  assert_int_equal(gpt_params_create(&params, config, gradients, NULL, &error), MOUSSE_OK);
-  gpt_params_initialise(params, 42, 2);
-  return params;
-}
-
-static gpt_pass *make_pass(gpt_params *params, gpt_shape shape)
-{
-  mo_error error = {{0}};
-  gpt_pass *pass = NULL;
-  assert_int_equal(gpt_pass_create(&pass, params, &shape, NULL, &error), MOUSSE_OK);
-  return pass;
-}
 
 static gpt_config sized(size_t vocabulary, size_t layers, size_t heads, size_t width,
                         size_t context)
@@ -293,57 +250,6 @@ static void test_complete_gradients_stay_as_they_are(void **state)
   gpt_params_destroy(params);
 }
 
-/* Freezing some changes no bit of the others' gradients, and theirs are 0. */
-static void test_frozen_tensors(void **state)
-{
-  (void)state;
-  static const char *const patterns[] = {"wte", "h\\.1\\.", "c_k|gate|ln_",
-                                         "bias|lm_head|proj"};
-  mo_error error = {{0}};
-  float loss = 0;
-  uint32_t *tokens = make_tokens(161, odd.vocab_size, 3);
-  const gpt_batch batch = {tokens, tokens + 1, 2, 80};
-  for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
-    gpt_params *plain = make_params(&odd, true), *some = make_params(&odd, true);
-    gpt_pass *pass = make_pass(plain, (gpt_shape){2, 80, 2, true});
-    gpt_pass *frozen = make_pass(some, (gpt_shape){2, 80, 2, true});
-    assert_int_equal(gpt_freeze(some, patterns[k], &error), MOUSSE_OK);
-    for (int twice = 0; twice < 2; twice++) { /* replaced, then added to */
-      assert_int_equal(gpt_gradients(pass, &batch, 1, twice, &loss, &error), MOUSSE_OK);
-      assert_int_equal(gpt_gradients(frozen, &batch, 1, twice, &loss, &error), MOUSSE_OK);
-    }
-    for (size_t i = 0; i < some->tensor_count; i++) {
-      const gpt_tensor *t = &some->tensors[i];
-      const size_t count = t->rows * t->cols;
-      for (size_t j = 0; t->frozen && j < count; j++) assert_true(t->gradient[j] == 0.0f);
-      if (!t->frozen)
-        assert_memory_equal(t->gradient, plain->tensors[i].gradient, count * sizeof(float));
-    }
-    gpt_pass_destroy(pass);
-    gpt_pass_destroy(frozen);
-    gpt_params_destroy(plain);
-    gpt_params_destroy(some);
-  }
-  free(tokens);
-}
-
-static void test_freezing_that_is_refused(void **state)
-{
-  (void)state;
-  static const struct {
-    const char *pattern, *expected;
-  } cases[] = {{"h.[0-3", "is not a regular expression"},
-               {"encoder", "no tensor's name has 'encoder' in it"},
-               {".", "nothing would be trained"}};
-  gpt_params *params = make_params(&odd, true);
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    mo_error error = {{0}};
-    assert_int_equal(gpt_freeze(params, cases[i].pattern, &error), MOUSSE_INVALID_ARGUMENT);
-    assert_non_null(strstr(error.text, cases[i].expected));
-  }
-  gpt_params_destroy(params);
-}
-
 static void test_bad_batches_change_nothing(void **state)
 {
   (void)state;
@@ -580,12 +486,10 @@ int main(void)
       cmocka_unit_test(test_table_is_checked),
       cmocka_unit_test(test_parameters_are_listed_and_initialised),
       cmocka_unit_test(test_sampling),
-      cmocka_unit_test(test_freezing_that_is_refused),
   };
   const struct CMUnitTest every_kind[] = {
       cmocka_unit_test(test_same_bits_at_any_number_of_threads),
       cmocka_unit_test(test_micro_batches_add_up),
-      cmocka_unit_test(test_frozen_tensors),
       cmocka_unit_test(test_complete_gradients_stay_as_they_are),
       cmocka_unit_test(test_bad_batches_change_nothing),
       cmocka_unit_test(test_evaluation_needs_no_gradient_memory),
