@@ -11,11 +11,32 @@ if(MOUSSE_BLAS_LIBRARIES)
   target_link_libraries(mousse_blas INTERFACE ${MOUSSE_BLAS_LIBRARIES})
   target_include_directories(mousse_blas SYSTEM INTERFACE ${MOUSSE_BLAS_INCLUDE})
   set(MOUSSE_PC_BLAS "${MOUSSE_BLAS_LIBRARIES}")
+  set(MOUSSE_PC_BLAS_STATIC "${MOUSSE_BLAS_LIBRARIES}")
 else()
   pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
   find_library(LAPACKE_LIBRARY lapacke REQUIRED)
   target_link_libraries(mousse_blas INTERFACE ${LAPACKE_LIBRARY} PkgConfig::OPENBLAS)
   set(MOUSSE_PC_BLAS "-llapacke -lopenblas")
+  # A program linked with -static needs what OpenBLAS itself uses, Fortran's libraries among it.
+  list(REMOVE_DUPLICATES OPENBLAS_STATIC_LDFLAGS)
+  set(MOUSSE_PC_BLAS_STATIC -llapacke ${OPENBLAS_STATIC_LDFLAGS})
+  find_library(QUADMATH_LIBRARY quadmath PATHS ${CMAKE_C_IMPLICIT_LINK_DIRECTORIES})
+  if(QUADMATH_LIBRARY)
+    list(APPEND MOUSSE_PC_BLAS_STATIC -lquadmath)
+  endif()
+  list(JOIN MOUSSE_PC_BLAS_STATIC " " MOUSSE_PC_BLAS_STATIC)
+endif()
+list(TRANSFORM OpenMP_C_LIB_NAMES PREPEND -l OUTPUT_VARIABLE MOUSSE_PC_OPENMP)
+list(JOIN MOUSSE_PC_OPENMP " " MOUSSE_PC_OPENMP)
+
+# Vector types and shuffles of theirs (linalg/lanes.h).
+include(CheckCSourceCompiles)
+check_c_source_compiles("
+  typedef float lanes __attribute__((vector_size(32)));
+  lanes f(lanes a, lanes b) { return __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13); }
+  int main(void) { return 0; }" MOUSSE_COMPILER_SHUFFLES)
+if(NOT MOUSSE_COMPILER_SHUFFLES)
+  message(FATAL_ERROR "${CMAKE_C_COMPILER} has no __builtin_shufflevector: GCC 12, clang 10 or newer is needed")
 endif()
 
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED) # header only: no library to link

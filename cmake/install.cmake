@@ -1,4 +1,4 @@
-# cmake --install: libraries, headers, pkg-config file and CMake package.
+# cmake --install: libraries, headers, pkg-config files, CMake package, documentation.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS mousse_static mousse_shared EXPORT mousse-targets
@@ -20,7 +20,7 @@ configure_package_config_file(cmake/mousse-config.cmake.in
   ${PROJECT_BINARY_DIR}/mousse-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mousse)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/mousse-config-version.cmake
-  COMPATIBILITY SameMajorVersion)
+  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/mousse-config.cmake
               ${PROJECT_BINARY_DIR}/mousse-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mousse)
@@ -29,3 +29,16 @@ install(FILES ${PROJECT_BINARY_DIR}/mousse-config.cmake
 file(RELATIVE_PATH MOUSSE_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/mousse.pc.in ${PROJECT_BINARY_DIR}/mousse.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/mousse.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(MOUSSE_HAVE_MPI)
+  list(TRANSFORM MPI_C_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE MOUSSE_PC_MPI_CFLAGS)
+  list(JOIN MOUSSE_PC_MPI_CFLAGS " " MOUSSE_PC_MPI_CFLAGS)
+  list(JOIN MPI_C_LIBRARIES " " MOUSSE_PC_MPI_LIBS)
+  configure_file(cmake/mousse_mpi.pc.in ${PROJECT_BINARY_DIR}/mousse_mpi.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/mousse_mpi.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+
+# What the header refers to, and programs to start from.
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md"
+        PATTERN images EXCLUDE)
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.c")

@@ -133,15 +133,18 @@ static mpi_ranks *take(int rank, int size)
   return NULL;
 }
 
-/* A rank without memory must tell the others, which wait for it in the duplication. */
-static int duplicate(MPI_Comm communicator, MPI_Comm *copy, int have)
+/* A rank without memory must tell the others, which wait for it in the duplication; all of them
+ * then report what it lacks. */
+static mousse_status duplicate(MPI_Comm communicator, MPI_Comm *copy, int have)
 {
   int all_have = 0;
-  if (MPI_Allreduce(&have, &all_have, 1, MPI_INT, MPI_MIN, communicator) != MPI_SUCCESS ||
-      !all_have)
-    return -1;
-  if (MPI_Comm_dup(communicator, copy) != MPI_SUCCESS) return -1;
-  return MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN) == MPI_SUCCESS ? 0 : -1;
+  if (MPI_Allreduce(&have, &all_have, 1, MPI_INT, MPI_MIN, communicator) != MPI_SUCCESS)
+    return MOUSSE_COMM;
+  if (!all_have) return MOUSSE_NO_MEMORY;
+  if (MPI_Comm_dup(communicator, copy) != MPI_SUCCESS) return MOUSSE_COMM;
+  if (MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN) == MPI_SUCCESS) return MOUSSE_OK;
+  MPI_Comm_free(copy);
+  return MOUSSE_COMM;
 }
 
 mousse_status mousse_mpi_open(MPI_Comm communicator, mousse_comm *comm)
@@ -153,8 +156,9 @@ mousse_status mousse_mpi_open(MPI_Comm communicator, mousse_comm *comm)
       MPI_Comm_size(communicator, &size) != MPI_SUCCESS)
     return MOUSSE_COMM;
   mpi_ranks *m = take(rank, size);
-  if (duplicate(communicator, m != NULL ? &m->communicator : NULL, m != NULL) != 0) {
-    const mousse_status status = m == NULL ? MOUSSE_NO_MEMORY : MOUSSE_COMM;
+  const mousse_status status =
+      duplicate(communicator, m != NULL ? &m->communicator : NULL, m != NULL);
+  if (status != MOUSSE_OK) {
     release(m);
     return status;
   }
@@ -173,9 +177,13 @@ void mousse_mpi_close(mousse_comm *comm)
 
 /* The process that a launcher started. */
 
+static bool any_thread_may_call; /* what MPI said when it was started */
+
+/* On the watchdog's thread, while another is inside MPI. Where that is not allowed, the launcher
+ * ends the others when it sees this process gone. */
 static void end_job(void)
 {
-  MPI_Abort(MPI_COMM_WORLD, 1);
+  if (any_thread_may_call) MPI_Abort(MPI_COMM_WORLD, 1);
   _Exit(1);
 }
 
@@ -208,6 +216,12 @@ mousse_status mo_launch_open(mo_launch *launch, double seconds, mo_watchdog_fn h
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS)
     return mo_fail(error, MOUSSE_COMM, "MPI did not start");
   launch->started = true;
+  any_thread_may_call = provided >= MPI_THREAD_MULTIPLE;
+  if (provided < MPI_THREAD_SERIALIZED) /* the sum of gradients has a thread of its own */
+    return mo_fail(error, MOUSSE_COMM,
+                   "this MPI allows calls from the main thread only (level %d); mousse needs "
+                   "MPI_THREAD_SERIALIZED (level %d)",
+                   provided, MPI_THREAD_SERIALIZED);
   launch->processors = share_processors();
   const mousse_status status = mousse_mpi_open(MPI_COMM_WORLD, &launch->comm);
   if (status != MOUSSE_OK)

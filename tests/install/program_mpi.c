@@ -6,9 +6,11 @@
 static int train(const mousse_comm *ranks)
 {
   float value[4] = {1, 2, 3, 4}, grad[4] = {1, -1, 1, -1};
-  mousse_env env = {.struct_size = sizeof env, .comm = ranks, .threads = 1};
+  mousse_env env = MOUSSE_ENV_INIT;
   mousse_optimizer *opt = NULL;
   int group = 0, failed = 1;
+  env.comm = ranks;
+  env.threads = 1;
   if (mousse_create(&env, &opt) == MOUSSE_OK &&
       mousse_add_group(opt, "muon", &group) == MOUSSE_OK &&
       mousse_add_param(opt, group, "w", 2, 2, value, grad) == MOUSSE_OK &&

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # test_install.sh BUILD_FOLDER SOURCE_FOLDER C_COMPILER - installs the library into a temporary
-# folder and builds an outside program against it, in C and C++, static and shared, by
-# pkg-config and by find_package; runs them all; looks at the exported symbols.
+# folder and builds outside programs against it: in C and C++, static and shared, by pkg-config and
+# by find_package, from a project in C++ alone, with -static, over MPI, and the examples; runs them
+# all; looks at the exported symbols.
 set -euo pipefail
-build=$1 here=$2/tests/install cc=$3 cxx=${CXX:-c++}
+build=$1 source=$2 here=$2/tests/install cc=$3 cxx=${CXX:-c++}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
@@ -19,39 +20,69 @@ pc=$(find "$prefix" -name mousse.pc)
 export PKG_CONFIG_PATH=${pc%/*}
 libdir=$(pkg-config --variable=libdir mousse)
 case $libdir in "$prefix"/*) ;; *) fail "libdir of mousse.pc is $libdir, not below $prefix" ;; esac
-[ "$(pkg-config --modversion mousse)" = "$(sed -n 's/^project(mousse VERSION \([0-9.]*\).*/\1/p' "$2/CMakeLists.txt")" ] ||
-  fail "the version in mousse.pc is not the project's"
+version=$(sed -n 's/^project(mousse VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")
+[ "$(pkg-config --modversion mousse)" = "$version" ] || fail "the version in mousse.pc is not the project's"
 
 run() { LD_LIBRARY_PATH=$libdir "$@" || fail "$1 failed"; }
 read -ra cflags <<<"$(pkg-config --cflags mousse)"
 read -ra libs <<<"$(pkg-config --libs mousse)"
+read -ra all_libs <<<"$(pkg-config --static --libs mousse)"
 read -ra static_libs <<<"$(pkg-config --static --libs mousse | sed 's/-lmousse\b/-l:libmousse.a/')"
 strict=(-Wall -Wextra -Wpedantic -Werror)
 "$cc" -std=c11 "${strict[@]}" "${cflags[@]}" "$work/program.c" -o "$work/c_shared" "${libs[@]}"
 "$cc" -std=c11 "${strict[@]}" "${cflags[@]}" "$work/program.c" -o "$work/c_static" "${static_libs[@]}"
+"$cc" -std=c11 "${strict[@]}" "${cflags[@]}" "$work/program.c" -static -o "$work/c_all_static" "${all_libs[@]}"
 "$cxx" -std=c++17 "${strict[@]}" "${cflags[@]}" "$work/program.cpp" -o "$work/cpp_shared" "${libs[@]}"
 "$cxx" -std=c++17 "${strict[@]}" "${cflags[@]}" "$work/program.cpp" -o "$work/cpp_static" "${static_libs[@]}"
-for program in c_shared c_static cpp_shared cpp_static; do run "$work/$program"; done
+for program in c_shared c_static c_all_static cpp_shared cpp_static; do run "$work/$program"; done
 readelf -d "$work/c_shared" | grep -q 'NEEDED.*libmousse\.so' || fail "c_shared is not linked to the shared library"
 readelf -d "$work/c_static" | grep -q 'NEEDED.*libmousse' && fail "c_static needs the shared library"
+readelf -d "$work/c_all_static" | grep -q 'NEEDED' && fail "-static left a shared library"
 
-cp "$here/outside.cmake.txt" "$work/CMakeLists.txt"
-cp "$here/program_mpi.c" "$work/"
-cmake -S "$work" -B "$work/outside" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
-  >"$work/configure.log" 2>&1 || { cat "$work/configure.log"; fail "find_package(mousse) failed"; }
-cmake --build "$work/outside" >"$work/build.log" 2>&1 || { cat "$work/build.log"; fail "outside build failed"; }
-for program in "$work"/outside/outside_*_c "$work"/outside/outside_*_cpp; do run "$program"; done
-readelf -d "$work/outside/outside_mousse_c" | grep -q 'NEEDED.*libmousse\.so' || fail "mousse::mousse is not the shared library"
+# The examples, as they were installed.
+docs=$prefix/share/doc/mousse
+for example in quickstart llm_layout compare; do
+  "$cc" -std=c11 -O2 "${strict[@]}" "${cflags[@]}" "$docs/examples/$example.c" -o "$work/$example" "${libs[@]}" -lm
+done
+run "$work/quickstart" >/dev/null
+run "$work/llm_layout" >/dev/null
+for page in state-format.md optimizers.md into-your-trainer.md CHANGELOG.md; do
+  [ -s "$docs/$page" ] || fail "$page was not installed"
+done
+
+# find_package(mousse): a project in C and C++, and one in C++ alone.
+outside() { # FOLDER LIST
+  mkdir -p "$work/$1"
+  cp "$here/$2" "$work/$1/CMakeLists.txt"
+  cp "$work/program.c" "$work/program.cpp" "$here/program_mpi.c" "$work/$1/"
+  cmake -S "$work/$1" -B "$work/$1/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_CXX_COMPILER="$cxx" >"$work/configure.log" 2>&1 || { cat "$work/configure.log"; fail "find_package(mousse) failed in $1"; }
+  cmake --build "$work/$1/build" >"$work/build.log" 2>&1 || { cat "$work/build.log"; fail "$1 does not build"; }
+}
+outside both outside.cmake.txt
+outside cxx_alone cxx_alone.cmake.txt
+for program in "$work"/*/build/outside_*_c "$work"/*/build/outside_*_cpp; do run "$program"; done
+readelf -d "$work/both/build/outside_mousse_c" | grep -q 'NEEDED.*libmousse\.so' || fail "mousse::mousse is not the shared library"
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-for program in "$work"/outside/outside_mpi_*; do # none in a build without MPI
-  [ -x "$program" ] && run mpirun -n 2 --oversubscribe "$program"
-done
+if [ -f "${pc%/*}/mousse_mpi.pc" ]; then # not in a build without MPI
+  read -ra mpi_flags <<<"$(pkg-config --cflags mousse_mpi)"
+  read -ra mpi_libs <<<"$(pkg-config --libs mousse_mpi)"
+  "$cc" -std=c11 "${strict[@]}" "${mpi_flags[@]}" "$here/program_mpi.c" -o "$work/mpi_pkg_config" "${mpi_libs[@]}" -lm
+  for program in "$work/mpi_pkg_config" "$work"/*/build/outside_mpi_*; do run mpirun -n 2 --oversubscribe "$program"; done
+fi
+
+# The defaults ask for nothing but BLAS and LAPACK.
+PKG_CONFIG_PATH="" cmake -S "$source" -B "$work/library" -DCMAKE_C_COMPILER="$cc" -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON \
+  -DCMAKE_DISABLE_FIND_PACKAGE_BZip2=ON >"$work/library.log" 2>&1 || { cat "$work/library.log"; fail "the library alone cannot be configured"; }
+grep -qiE 'cmocka|jansson|pcre|yaml|curl' "$work/library.log" && fail "the library alone looks for the program's packages"
 
 library=$(readlink -f "$libdir/libmousse.so")
 readelf -d "$library" | grep -q 'NEEDED.*libmpi' && fail "libmousse needs MPI"
-readelf -d "$library" | grep -q 'SONAME.*libmousse\.so\.[0-9]' || fail "the shared library has no versioned soname"
+readelf -d "$library" | grep -q "SONAME.*libmousse\.so\.${version%.*}\]" || fail "the soname is not that of version ${version%.*}"
 others=$(nm -D --defined-only "$library" | awk '{print $3}' | sed 's/@.*//' | grep -v '^mousse_' || true)
 [ -z "$others" ] || fail "exported besides mousse_*: $others"
-[ "$(nm -D --defined-only "$library" | grep -c ' T mousse_')" -ge 20 ] || fail "too few mousse_* symbols"
+for call in $(sed -n 's/^MOUSSE_API .*\b\(mousse_[a-z_]*\)(.*/\1/p' "$prefix/include/mousse/mousse.h"); do
+  nm -D --defined-only "$library" | grep -q " T $call\$" || fail "$call is declared and not exported"
+done
 echo "installed library: fine"
