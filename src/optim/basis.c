@@ -5,6 +5,7 @@
 #include "linalg/orthonormal.h"
 #include "linalg/vector.h"
 
+#include <math.h>
 #include <string.h>
 
 const mo_eigh_solver mo_eigh_ladder[] = {mo_eigh_divide, mo_eigh_iterate, NULL};
@@ -55,6 +56,51 @@ void mo_basis_first(size_t n, const float *pair, float *basis, float *work, mo_c
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < n; j++)
       basis[i * n + j] = known ? (float)matrix[(n - 1 - i) * n + j] : i == j ? 1.0f : 0.0f;
+}
+
+/* rest -= row^T row */
+static void remove_direction(size_t n, const double *row, double *rest)
+{
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++) rest[i * n + j] -= row[i] * row[j];
+}
+
+/* row = the next vector of the space that rest projects on. */
+static void next_axis(size_t n, const double *rest, double *row)
+{
+  double most = 0.0;
+  size_t axis = 0;
+  for (size_t j = 0; j < n; j++)
+    if (rest[j * n + j] > most) most = rest[j * n + j];
+  while (axis + 1 < n && rest[axis * n + axis] < most / 2.0) axis++;
+  const double length = sqrt(rest[axis * n + axis]);
+  for (size_t i = 0; i < n; i++) row[i] = length > 0.0 ? rest[axis * n + i] / length : 0.0;
+}
+
+/* matrix (rows by rising eigenvalue) as the canonical basis (rows by falling eigenvalue). */
+static void canonical_rows(size_t n, double *matrix, const double *values, double *rest,
+                           float *basis)
+{
+  memset(rest, 0, n * n * sizeof *rest);
+  for (size_t i = 0; i < n; i++) rest[i * n + i] = 1.0;
+  const bool complete = values[0] > 1e-5 * values[n - 1];
+  for (size_t k = 0; k < n; k++) {
+    double *row = matrix + (n - 1 - k) * n;
+    if (values[n - 1 - k] <= 1e-5 * values[n - 1]) next_axis(n, rest, row);
+    if (!complete) remove_direction(n, row, rest);
+    for (size_t j = 0; j < n; j++) basis[k * n + j] = (float)row[j];
+  }
+}
+
+void mo_basis_canonical(size_t n, const float *pair, float *basis, float *work,
+                        mo_counts *counts)
+{
+  double *matrix = (double *)(void *)work, *values = matrix + n * n, *rest = values + n;
+  if (n == 0) return;
+  if (mo_decompose(n, pair, 1.0, 0.0, NULL, matrix, values, rest, counts))
+    canonical_rows(n, matrix, values, rest, basis);
+  else if (mo_sum_squares(basis, n * n) == 0.0)
+    for (size_t i = 0; i < n; i++) basis[i * n + i] = 1.0f;
 }
 
 size_t mo_order_floats(size_t n)
@@ -108,9 +154,9 @@ mo_basis_result mo_basis_move(size_t n, const float *pair, double tolerance, flo
   mo_symm_right(MO_LOWER, n, n, pair, n + 1, basis, n, product, n);
   for (size_t i = 0; i < n; i++) estimate[i] = (float)mo_dot(basis + i * n, product + i * n, n);
   if (near_enough(n, pair, estimate, tolerance)) return MO_BASIS_KEPT;
-  sort_falling(n, estimate, order);
+  if (order != NULL) sort_falling(n, estimate, order);
   for (size_t i = 0; i < n; i++)
-    memcpy(sorted + i * n, product + order[i] * n, n * sizeof *sorted);
+    memcpy(sorted + i * n, product + (order != NULL ? order[i] : i) * n, n * sizeof *sorted);
   if (!mo_orthonormal_rows(n, sorted, work)) return MO_BASIS_FAILED;
   memcpy(basis, sorted, n * n * sizeof *basis);
   return MO_BASIS_MOVED;

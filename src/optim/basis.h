@@ -20,8 +20,15 @@ bool mo_decompose(size_t n, const float *pair, double factor, double shift,
 /* The first basis: by falling eigenvalue; the identity when every solver failed. */
 void mo_basis_first(size_t n, const float *pair, float *basis, float *work, mo_counts *counts);
 
+/* The same, and independent of the solver where eigenvalues leave a choice: those of at most 1e-5
+ * of the largest span a space in which every basis is as good as another. There it is built from
+ * the axes: P projects on that space; the first axis j with P_jj >= max / 2 gives the vector
+ * P_j / sqrt(P_jj), which is removed from P; and so on. Work as mo_decompose_work_floats. */
+void mo_basis_canonical(size_t n, const float *pair, float *basis, float *work,
+                        mo_counts *counts);
+
 /* Moves a basis by one power iteration with the statistics A and QR, sorted by falling estimates
- * of the eigenvalues: order[i] is the old place of row i. It stays where it is when it is near
+ * of the eigenvalues: order[i] is the old place of row i. order NULL: they are not sorted. It stays where it is when it is near
  * enough, for D = diag(B A B^T):
  *
  *     ||A - B^T D B|| <= tolerance ||A||       (the norm of what is off the diagonal of B A B^T)

@@ -71,16 +71,21 @@ static void permute(mo_side side, mo_shape shape, const size_t *order, float *x,
           side.right ? copy[i * shape.cols + order[j]] : copy[order[i] * shape.cols + j];
 }
 
-static void move_side(const mo_eigenbasis *b, mo_side side, const float *pair, float *basis,
-                      double tolerance, float *follows, float *copy, float *work,
-                      mo_counts *counts)
+static void renew_side(const mo_eigenbasis *b, mo_renewal how, mo_side side, const float *pair,
+                       float *basis, double tolerance, float *follows, float *copy, float *work,
+                       mo_counts *counts)
 {
   if (side.size == 0) return;
-  size_t *order = (size_t *)(void *)mo_scratch_take(&work, mo_order_floats(side.size));
   counts->refreshes++;
-  switch (mo_basis_move(side.size, pair, tolerance, basis, order, work)) {
+  if (how == MO_BASIS_FIND) {
+    mo_basis_canonical(side.size, pair, basis, work, counts);
+    return;
+  }
+  size_t *order = (size_t *)(void *)mo_scratch_take(&work, mo_order_floats(side.size));
+  const bool sorted = how == MO_BASIS_MOVE;
+  switch (mo_basis_move(side.size, pair, tolerance, basis, sorted ? order : NULL, work)) {
   case MO_BASIS_MOVED:
-    if (follows != NULL) permute(side, b->shape, order, follows, copy);
+    if (sorted && follows != NULL) permute(side, b->shape, order, follows, copy);
     break;
   case MO_BASIS_FAILED:
     counts->fallbacks++;
@@ -90,9 +95,12 @@ static void move_side(const mo_eigenbasis *b, mo_side side, const float *pair, f
   }
 }
 
-void mo_eigenbasis_move(const mo_eigenbasis *b, double tolerance, float *follows, float *copy,
-                        float *work, mo_counts *counts)
+void mo_eigenbasis_renew(const mo_eigenbasis *b, mo_renewal left, mo_renewal right,
+                         double tolerance, float *follows, float *copy, float *work,
+                         mo_counts *counts)
 {
-  move_side(b, b->left, b->left_pair, b->left_basis, tolerance, follows, copy, work, counts);
-  move_side(b, b->right, b->right_pair, b->right_basis, tolerance, follows, copy, work, counts);
+  renew_side(b, left, b->left, b->left_pair, b->left_basis, tolerance, follows, copy, work,
+             counts);
+  renew_side(b, right, b->right, b->right_pair, b->right_basis, tolerance, follows, copy, work,
+             counts);
 }

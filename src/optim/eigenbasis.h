@@ -34,9 +34,14 @@ void mo_eigenbasis_average(const mo_eigenbasis *b, const float *grad, double bet
 size_t mo_eigenbasis_work_floats(mo_side left, mo_side right);
 void mo_eigenbasis_first(const mo_eigenbasis *b, float *work, mo_counts *counts);
 
-/* Moves both sides; rows and columns of `follows` (as large as the matrix; NULL: nothing) are
+/* How a basis is renewed: found anew by eigh, canonically; moved, with sorting; or turned, which
+ * is moved without. */
+typedef enum mo_renewal { MO_BASIS_FIND, MO_BASIS_MOVE, MO_BASIS_TURN } mo_renewal;
+
+/* Renews both sides; rows and columns of `follows` (as large as the matrix; NULL: nothing) are
  * put into the new order, with `copy` as scratch. On failure the old basis stays, counted. */
-void mo_eigenbasis_move(const mo_eigenbasis *b, double tolerance, float *follows, float *copy,
-                        float *work, mo_counts *counts);
+void mo_eigenbasis_renew(const mo_eigenbasis *b, mo_renewal left, mo_renewal right,
+                         double tolerance, float *follows, float *copy, float *work,
+                         mo_counts *counts);
 
 #endif

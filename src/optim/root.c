@@ -6,6 +6,7 @@
 #include "linalg/vector.h"
 #include "optim/root_block.h"
 
+#include <float.h>
 #include <math.h>
 
 const char *const mo_refresh_names[5] = {"auto", "eigh", "qr", "cholesky", NULL};
@@ -49,16 +50,41 @@ double mo_root_shift(const mo_root_rule *rule)
   return rule->damping == MO_DAMP_ABSOLUTE ? rule->eps : 0.0;
 }
 
-/* The floors matter where the statistics are so large that eps is below their rounding. */
+/* What is added to the eigenvalues, and the least that they are then: it matters where the
+ * statistics are so large that eps is below their rounding. */
+static double shift_of(const mo_root_rule *rule, double lowest, double highest, double mean)
+{
+  switch (rule->damping) {
+  case MO_DAMP_ABSOLUTE:
+    return fmax(0.0, -lowest) + rule->eps;
+  case MO_DAMP_RELATIVE:
+    return rule->eps * fmax(highest, 0.0);
+  case MO_DAMP_TRACE:
+    return rule->eps * fmax(mean, 0.0);
+  case MO_DAMP_FLOOR:
+    return rule->eps;
+  default:
+    return 0.0;
+  }
+}
+
 void mo_root_damp(size_t n, const mo_root_rule *rule, double *values)
 {
-  double lowest = values[0], highest = values[0];
-  for (size_t i = 1; i < n; i++) {
+  double lowest = values[0], highest = values[0], mean = 0.0;
+  for (size_t i = 0; i < n; i++) {
     lowest = fmin(lowest, values[i]);
     highest = fmax(highest, values[i]);
+    mean += values[i] / (double)n;
   }
-  const double shift = rule->damping == MO_DAMP_ABSOLUTE ? fmax(0.0, -lowest) + rule->eps
-                                                         : rule->eps * fmax(highest, 0.0);
+  if (rule->damping == MO_DAMP_PSEUDO) { /* the inverse of infinity is left out */
+    for (size_t i = 0; i < n; i++)
+      if (values[i] <= rule->eps * highest) values[i] = INFINITY;
+    return;
+  }
+  if (rule->damping == MO_DAMP_TRACE) /* below the rounding of float statistics: none */
+    for (size_t i = 0; i < n; i++)
+      if (values[i] < 4.0 * (double)FLT_EPSILON * highest) values[i] = 0.0;
+  const double shift = shift_of(rule, lowest, highest, mean);
   const double floor = rule->damping == MO_DAMP_ABSOLUTE ? rule->eps : shift;
   for (size_t i = 0; i < n; i++) values[i] = fmax(values[i] + shift, floor);
 }
@@ -90,7 +116,8 @@ static double normalisation(size_t n, double trace, const mo_root_rule *rule)
  * shape. The root of before has it still; where damping is absolute it decides alone. */
 static bool faded(const mo_root_rule *rule, double trace)
 {
-  return rule->damping == MO_DAMP_RELATIVE && trace < 1e-33;
+  const bool absolute = rule->damping == MO_DAMP_ABSOLUTE || rule->damping == MO_DAMP_FLOOR;
+  return !absolute && trace < 1e-33;
 }
 
 void mo_root_refresh(mo_side side, const mo_root_rule *rule, float *pair, float *basis,

@@ -33,7 +33,10 @@ extern const char *const mo_refresh_names[5];
 
 typedef enum mo_damping {
   MO_DAMP_ABSOLUTE, /* lam + eps, then shifted above 0 and + eps: as Mousse was published */
-  MO_DAMP_RELATIVE  /* max(lam, 0) + eps * largest */
+  MO_DAMP_RELATIVE, /* max(lam, 0) + eps * largest */
+  MO_DAMP_TRACE,    /* max(lam, 0) + eps * mean */
+  MO_DAMP_FLOOR,    /* max(lam, 0) + eps */
+  MO_DAMP_PSEUDO    /* lam up to eps * largest are left out, as in a pseudo-inverse; by eigh */
 } mo_damping;
 
 typedef struct mo_root_rule {

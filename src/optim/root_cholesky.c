@@ -118,6 +118,22 @@ static double unit_for(double size)
   return abs(exponent) <= 20 ? 1.0 : ldexp(1.0, exponent);
 }
 
+static double damping_of(const mo_root_rule *rule, mo_root_block block, double highest)
+{
+  double trace = 0.0;
+  switch (rule->damping) {
+  case MO_DAMP_ABSOLUTE:
+    return 2.0 * rule->eps;
+  case MO_DAMP_FLOOR:
+    return rule->eps;
+  case MO_DAMP_TRACE:
+    for (size_t i = 0; i < block.n; i++) trace += (double)block.pair[i * (block.n + 1) + i];
+    return rule->eps * block.factor * trace / (double)block.n;
+  default:
+    return rule->eps * highest;
+  }
+}
+
 void mo_root_by_cholesky(mo_root_pass *pass, mo_root_block block, float *work)
 {
   enum { TRIES = 3 };
@@ -125,7 +141,7 @@ void mo_root_by_cholesky(mo_root_pass *pass, mo_root_block block, float *work)
   const size_t n = block.n;
   float *matrix = mo_scratch_take(&work, n * n);
   double highest = block.factor * largest_eigenvalue(n, block.pair, work);
-  double damping = rule->damping == MO_DAMP_ABSOLUTE ? 2.0 * rule->eps : rule->eps * highest;
+  const double damping = damping_of(rule, block, highest);
   const double unit = unit_for(highest + damping);
   damped d = {block.factor / unit, damping / unit, pow(unit, -rule->power)};
   highest /= unit;

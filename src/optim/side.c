@@ -80,6 +80,15 @@ void mo_side_dense(mo_side side, const float *pair, float *dense)
   mo_mirror_upper(n, dense, n);
 }
 
+void mo_side_copy_root(mo_side side, const float *from, float *to)
+{
+  MO_FOR_BLOCKS(side, at)
+  for (size_t i = 0; i < at.size; i++) {
+    const size_t place = at.offset + i * (at.size + 2) + 1;
+    memcpy(to + place, from + place, (at.size - i) * sizeof *to);
+  }
+}
+
 void mo_side_identity(mo_side side, float *pair)
 {
   MO_FOR_BLOCKS(side, at)

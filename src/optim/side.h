@@ -51,6 +51,9 @@ void mo_side_multiply(mo_side side, mo_shape shape, const float *pair, const flo
 /* The root of a side that is not cut, as a whole size x size matrix. */
 void mo_side_dense(mo_side side, const float *pair, float *dense);
 
+/* The roots of one pair into another. */
+void mo_side_copy_root(mo_side side, const float *from, float *to);
+
 /* Sets every root to the identity. */
 void mo_side_identity(mo_side side, float *pair);
 

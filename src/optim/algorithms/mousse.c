@@ -32,7 +32,7 @@ static const mo_option options[] = {
     MO_STAGE_OUTER(1),
     MO_STAGE_BIAS_CORRECTION(1, "correct the statistics for starting at zero"),
     MO_STAGE_NEWTON_SCHULZ(MO_YOU5),
-    MO_STAGE_POST,
+    MO_STAGE_POST(MO_POST_NONE),
     MO_STAGE_AXIS(MO_AXIS_LONG),
     MO_STAGE_BETA2(0.95, "post: decay of the second moment"),
     MO_STAGE_SHAPE(MO_SHAPE_SPECTRAL),

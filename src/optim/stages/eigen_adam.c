@@ -17,6 +17,7 @@
 #include "linalg/vector.h"
 #include "optim/averages.h"
 #include "optim/eigenbasis.h"
+#include "optim/stages/eigen.h"
 #include "optim/stages/kron.h"
 
 #include <float.h>
@@ -31,26 +32,6 @@ static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *
   mo_eigenbasis_layout(mo_kron_side(o, shape, false), mo_kron_side(o, shape, true),
                        arrays + BASIS);
   return ARRAYS;
-}
-
-static size_t work_floats(const mo_stage_options *o, mo_shape shape)
-{
-  return mo_eigenbasis_work_floats(mo_kron_side(o, shape, false), mo_kron_side(o, shape, true));
-}
-
-static double flops(const mo_stage_options *o, mo_shape shape)
-{
-  const double left = (double)mo_kron_side(o, shape, false).size;
-  const double right = (double)mo_kron_side(o, shape, true).size;
-  const double moves = 8.0 * (left * left * left + right * right * right) / o->refresh_every;
-  return 5.0 * (double)mo_elements(shape) * (left + right) + moves;
-}
-
-static mo_eigenbasis basis_of(const mo_step *s)
-{
-  const mo_shape shape = s->u->shape;
-  return mo_eigenbasis_in(shape, mo_kron_side(s->o, shape, false),
-                          mo_kron_side(s->o, shape, true), s->state + BASIS);
 }
 
 /* m / (sqrt(v) + eps). Adam's own quotient is of order 1, but a move of the basis can leave m
@@ -82,7 +63,7 @@ static void adam(mo_step *s, const float *rotated, float *quotient)
 
 static void apply(mo_step *s)
 {
-  const mo_eigenbasis b = basis_of(s);
+  const mo_eigenbasis b = mo_eigen_basis(s, BASIS);
   const mo_stage_options *o = s->o;
   if (s->u->step == 1) {
     s->skip = true;
@@ -101,7 +82,7 @@ static void apply(mo_step *s)
 
 static void finish(mo_step *s)
 {
-  const mo_eigenbasis b = basis_of(s);
+  const mo_eigenbasis b = mo_eigen_basis(s, BASIS);
   const mo_stage_options *o = s->o;
   float *original = s->buffers[0], *half = s->buffers[1], *first = s->state[FIRST];
   mo_eigenbasis_average(&b, s->grad, mo_stats_beta(o), s->u->step);
@@ -111,12 +92,13 @@ static void finish(mo_step *s)
   }
   if (!mo_due(s->u, o->refresh_every, o->stagger != 0.0)) return;
   mo_eigenbasis_rotate(&b, MO_TRANSPOSED, first, half, original);
-  mo_eigenbasis_move(&b, o->refresh_tol, s->state[ROOT_SECOND], half, s->work, s->u->counts);
+  mo_eigenbasis_renew(&b, MO_BASIS_MOVE, MO_BASIS_MOVE, o->refresh_tol, s->state[ROOT_SECOND],
+                      half, s->work, s->u->counts);
   mo_eigenbasis_rotate(&b, MO_PLAIN, original, half, first);
 }
 
 const mo_stage mo_stage_eigen_adam = {.layout = layout,
-                                      .work_floats = work_floats,
-                                      .flops = flops,
+                                      .work_floats = mo_eigen_work_floats,
+                                      .flops = mo_eigen_flops,
                                       .apply = apply,
                                       .finish = finish};

@@ -11,6 +11,8 @@
 
 #include "optim/averages.h"
 
+#include <string.h>
+
 mo_side mo_kron_side(const mo_stage_options *o, mo_shape shape, bool right)
 {
   const bool small_is_right =
@@ -64,11 +66,23 @@ static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *
   return ARRAYS;
 }
 
+/* A pseudo-inverse needs the eigenvalues. */
+static mo_refresh method_of(const mo_stage_options *o)
+{
+  return o->damping == MO_DAMP_PSEUDO ? MO_REFRESH_EIGH : (mo_refresh)o->refresh;
+}
+
+static size_t side_floats(const mo_stage_options *o, mo_side side)
+{
+  const size_t copy =
+      o->stats_of == MO_OF_MOMENTUM ? mo_scratch_floats(mo_pair_floats(side)) : 0;
+  return copy + mo_root_work_floats(method_of(o), side);
+}
+
 static size_t work_floats(const mo_stage_options *o, mo_shape shape)
 {
-  const mo_refresh method = (mo_refresh)o->refresh;
-  return mo_larger(mo_root_work_floats(method, mo_kron_side(o, shape, false)),
-                   mo_root_work_floats(method, mo_kron_side(o, shape, true)));
+  return mo_larger(side_floats(o, mo_kron_side(o, shape, false)),
+                   side_floats(o, mo_kron_side(o, shape, true)));
 }
 
 /* Statistics and roots, and the products unless they are the orthogonaliser's to count. */
@@ -91,14 +105,13 @@ static double power_of(const mo_step *s, mo_side side)
   return s->fused && is_long ? 2.0 * s->o->alpha : s->o->alpha;
 }
 
-/* One side's root, when it is due. */
+/* One side's root, when it is due. With statistics of the momentum x the present one counts
+ * 1 + beta times, as PMuon has it: once more in a copy. */
 static void renew(mo_step *s, mo_side side, float *pair, float *basis)
 {
   const mo_stage_options *o = s->o;
   const mo_update *u = s->u;
-  if (side.size == 0) return;
-  if (u->step == 1) mo_side_identity(side, pair);
-  if (!mo_due(u, o->refresh_every, o->stagger != 0.0)) return;
+  if (side.size == 0 || !mo_due(u, o->refresh_every, o->stagger != 0.0)) return;
   const mo_root_rule rule = {
       .power = power_of(s, side),
       .correction = mo_bias_correction(o->bias_correction, mo_stats_beta(o), u->step),
@@ -106,22 +119,46 @@ static void renew(mo_step *s, mo_side side, float *pair, float *basis)
       .trace_norm = o->trace_norm != 0.0,
       .damping = (mo_damping)o->damping,
       .eps = o->eps,
-      .method = (mo_refresh)o->refresh,
+      .method = method_of(o),
       .tolerance = o->refresh_tol};
-  mo_root_refresh(side, &rule, pair, basis, s->work, u->counts, u->telemetry);
+  float *work = s->work, *root = pair;
+  if (o->stats_of == MO_OF_MOMENTUM) {
+    root = mo_scratch_take(&work, mo_pair_floats(side));
+    memcpy(root, pair, mo_pair_floats(side) * sizeof *root);
+    mo_side_average(side, u->shape, s->x, mo_stats_beta(o), u->step, root);
+  }
+  mo_root_refresh(side, &rule, root, basis, work, u->counts, u->telemetry);
+  if (root != pair) mo_side_copy_root(side, root, pair);
 }
 
-static void observe_gradient(mo_step *s, mo_side left, mo_side right)
+static void renew_both(mo_step *s)
+{
+  renew(s, mo_kron_side(s->o, s->u->shape, false), s->state[LEFT], s->state[LEFT_BASIS]);
+  renew(s, mo_kron_side(s->o, s->u->shape, true), s->state[RIGHT], s->state[RIGHT_BASIS]);
+}
+
+/* Statistics of what comes in, and the roots now or after the step. */
+void mo_kron_observe(mo_step *s)
 {
   const mo_shape shape = s->u->shape;
-  mo_side_average(left, shape, s->grad, mo_stats_beta(s->o), s->u->step, s->state[LEFT]);
-  mo_side_average(right, shape, s->grad, mo_stats_beta(s->o), s->u->step, s->state[RIGHT]);
-  renew(s, left, s->state[LEFT], s->state[LEFT_BASIS]);
-  renew(s, right, s->state[RIGHT], s->state[RIGHT_BASIS]);
+  const mo_side left = mo_kron_side(s->o, shape, false);
+  const mo_side right = mo_kron_side(s->o, shape, true);
+  const float *of = s->o->stats_of == MO_OF_MOMENTUM ? s->x : s->grad;
+  if (s->u->step == 1) {
+    mo_side_identity(left, s->state[LEFT]);
+    mo_side_identity(right, s->state[RIGHT]);
+  }
+  mo_side_average(left, shape, of, mo_stats_beta(s->o), s->u->step, s->state[LEFT]);
+  mo_side_average(right, shape, of, mo_stats_beta(s->o), s->u->step, s->state[RIGHT]);
+  if (s->o->stats_when == MO_WHEN_BEFORE) renew_both(s);
 }
 
-/* s->x <- P_L x P_R */
-static void multiply(mo_step *s, float *const *state)
+static void finish(mo_step *s)
+{
+  if (s->o->stats_when == MO_WHEN_AFTER) renew_both(s);
+}
+
+void mo_kron_multiply(mo_step *s, float *const *state)
 {
   const mo_shape shape = s->u->shape;
   const mo_side left = mo_kron_side(s->o, shape, false),
@@ -144,7 +181,7 @@ static double largest_root(mo_side side, const float *pair)
 }
 
 /* Roots of normalised statistics are moderate; others may be as huge as statistics are tiny. */
-static void make_room(mo_step *s, float *const *state)
+void mo_kron_make_room(mo_step *s, float *const *state)
 {
   if (s->o->trace_norm != 0.0) {
     mo_step_comfort(s, 1.0, 16);
@@ -157,24 +194,23 @@ static void make_room(mo_step *s, float *const *state)
 
 static void apply(mo_step *s)
 {
-  const mo_side left = mo_kron_side(s->o, s->u->shape, false);
-  const mo_side right = mo_kron_side(s->o, s->u->shape, true);
   s->fused = mo_kron_fused(s->o, s->u->shape);
-  observe_gradient(s, left, right);
-  make_room(s, s->state);
+  mo_kron_observe(s);
+  mo_kron_make_room(s, s->state);
   s->whitened = !s->fused;
-  if (!s->fused) multiply(s, s->state);
+  if (!s->fused) mo_kron_multiply(s, s->state);
 }
 
 static void again(mo_step *s)
 {
   if (s->fused) return;
-  make_room(s, s->inner_state);
-  multiply(s, s->inner_state);
+  mo_kron_make_room(s, s->inner_state);
+  mo_kron_multiply(s, s->inner_state);
 }
 
 const mo_stage mo_stage_kron = {.layout = layout,
                                 .work_floats = work_floats,
                                 .flops = flops,
                                 .apply = apply,
-                                .again = again};
+                                .again = again,
+                                .finish = finish};

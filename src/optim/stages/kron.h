@@ -8,6 +8,12 @@
  * size 0: it is not preconditioned. */
 mo_side mo_kron_side(const mo_stage_options *o, mo_shape shape, bool right);
 
+/* For relatives that share kron's four arrays: statistics and roots as kron has them; x brought
+ * to a size that the roots take; x <- P_L x P_R. */
+void mo_kron_observe(mo_step *s);
+void mo_kron_make_room(mo_step *s, float *const *state);
+void mo_kron_multiply(mo_step *s, float *const *state);
+
 /* Whether the orthogonaliser does kron's products in its own way. */
 bool mo_kron_fused(const mo_stage_options *o, mo_shape shape);
 

@@ -10,17 +10,61 @@
 
 /* Choices, in the order of their names (choices.c). */
 enum { MO_SUM, MO_AVERAGE };
-enum { MO_INNER_NONE, MO_INNER_KRON, MO_INNER_ADAM };
+enum {
+  MO_INNER_NONE,
+  MO_INNER_SIGN,
+  MO_INNER_DIAG,
+  MO_INNER_KRON,
+  MO_INNER_SUM,
+  MO_INNER_FISHER,
+  MO_INNER_RMS,
+  MO_INNER_SINKHORN,
+  MO_INNERS,
+  MO_INNER_KL, /* with a momentum of their own: not to be combined */
+  MO_INNER_KL_ADAM
+};
 enum { MO_SIDES_BOTH, MO_SIDES_LEFT, MO_SIDES_RIGHT, MO_SIDES_SMALL, MO_SIDES_SMALL_RIGHT };
 enum { MO_FORM_AUTO, MO_FORM_PLAIN, MO_FORM_FUSED };
-enum { MO_POST_NONE, MO_POST_ROWS };
-enum { MO_AXIS_ROWS, MO_AXIS_LONG };
+enum { MO_OF_GRADIENT, MO_OF_MOMENTUM };
+enum { MO_WHEN_BEFORE, MO_WHEN_AFTER };
+enum { MO_FLOORS_RELATIVE, MO_FLOORS_ABSOLUTE };
+enum { MO_FROBENIUS, MO_SCHATTEN4 };
+enum { MO_MOMENTUM_FIRST, MO_POLAR_FIRST };
+enum { MO_POST_NONE, MO_POST_ROWS, MO_POST_ELEMENT, MO_POST_SCALAR, MO_POSTS };
+enum { MO_AXIS_ROWS, MO_AXIS_LONG, MO_AXIS_LONGER }; /* the last: not on square matrices */
 enum { MO_MOMENT_ADAM, MO_MOMENT_SGD, MO_MOMENT_NONE };
-enum { MO_DECAY_DECOUPLED, MO_DECAY_AFTER };
+enum {
+  MO_NORM_KEEP,
+  MO_NORM_SQRT_MIN,
+  MO_NORM_SQRT_ROWS,
+  MO_NORM_RMS,
+  MO_NORM_RELATIVE,
+  MO_NORM_NUCLEAR,
+  MO_NORMS
+};
+enum {
+  MO_DECAY_DECOUPLED,
+  MO_DECAY_CORRECTED,
+  MO_DECAY_INDEPENDENT,
+  MO_DECAY_CAUTIOUS,
+  MO_DECAYS,
+  MO_DECAY_AFTER /* of the moved weights, as SOAP was published */
+};
+enum { MO_RADIUS_FREE, MO_RADIUS_BRAKE, MO_RADIUS_PIN, MO_RADIUS_BALL, MO_RADII };
 
-extern const char *const mo_side_names[],
-    *const mo_form_names[], *const mo_axis_names[], *const mo_moment_names[],
-                                                        *const mo_post_names[];
+extern const char *const mo_inner_names[],
+    *const mo_side_names[],
+        *const mo_form_names[],
+            *const mo_of_names[], *const mo_when_names[],
+                                      *const mo_floors_names[],
+                                          *const mo_divisor_names[],
+                                              *const mo_order_names[],
+                                                  *const mo_post_names[],
+                                                      *const mo_axis_names[],
+                                                          *const mo_moment_names[],
+                                                              *const mo_norm_names[],
+                                                                  *const mo_decay_names[],
+                                                                      *const mo_radius_names[];
 
 /* beta of the statistics; a recipe that sets it to MO_AS_BETA2 has one beta for both. */
 #define MO_AS_BETA2 (-1.0)
@@ -60,12 +104,49 @@ static inline double mo_stats_beta(const mo_stage_options *o)
   MO_CHOICE(mo_stage_options, shape, mo_shape_rule_names, first, 0,                            \
             "step by matrix shape: sqrt(m/n), 0.2 sqrt(max(m,n)), sqrt(max(1,m/n)), 1")
 
+#define MO_STAGE_DECAY(first)                                                                  \
+  MO_STAGE_CHOICE(                                                                             \
+      decay, mo_decay_names, MO_DECAYS, first, 0,                                              \
+      "W (1 - lr wd); with lr/lr_peak as well, or instead; only where U and W agree")
+#define MO_STAGE_LR_PEAK                                                                       \
+  MO_STAGE_NUMBER(lr_peak, 0, 0, 1e3, "decay: the schedule's highest lr; 0: lr itself")
+#define MO_STAGE_RADIUS(first)                                                                 \
+  MO_STAGE_CHOICE(radius, mo_radius_names, MO_RADII, first, 0,                                 \
+                  "norm of the weights: free, half its growth, its first order, fixed")
+
 /* The momentum. */
 #define MO_STAGE_MU(first) MO_STAGE_NUMBER(mu, first, 0, MO_BETA_MAX, "decay of the momentum")
 #define MO_STAGE_NESTEROV(first)                                                               \
   MO_STAGE_SWITCH(nesterov, first, 0, "look ahead: momentum plus the newest gradient")
 
-/* Inner preconditioners by curvature. */
+#define MO_STAGE_MU_WARMUP(first)                                                              \
+  MO_WHOLE(mo_stage_options, mu_warmup, first, 0, 1e9, 0, "steps from mu_start to mu; 0: none")
+#define MO_STAGE_MU_START(first)                                                               \
+  MO_STAGE_NUMBER(mu_start, first, 0, MO_BETA_MAX, "mu at the start of mu_warmup")
+#define MO_STAGE_MIX(first)                                                                    \
+  MO_STAGE_NUMBER(mix, first, 0, 1, "part of a second momentum, of decay mu2, in the first")
+#define MO_STAGE_MU2(first)                                                                    \
+  MO_STAGE_NUMBER(mu2, first, 0, MO_BETA_MAX, "decay of the second momentum; 0: there is none")
+#define MO_STAGE_ORDER(first)                                                                  \
+  MO_STAGE_CHOICE(order, mo_order_names, 2, first, 1,                                          \
+                  "momentum of the gradient, or of its orthogonal factor")
+
+/* Inner preconditioners. */
+#define MO_STAGE_INNER(first)                                                                  \
+  MO_STAGE_CHOICE(inner, mo_inner_names, MO_INNERS, first, 1, "inner preconditioner")
+#define MO_STAGE_STATS_OF(first)                                                               \
+  MO_STAGE_CHOICE(stats_of, mo_of_names, 2, first, 0, "what the curvature statistics are of")
+#define MO_STAGE_STATS_WHEN(first)                                                             \
+  MO_STAGE_CHOICE(stats_when, mo_when_names, 2, first, 0,                                      \
+                  "whether a gradient counts for its own step, or after it")
+#define MO_STAGE_FLOORS(first)                                                                 \
+  MO_STAGE_CHOICE(floors, mo_floors_names, 2, first, 0,                                        \
+                  "eps and other floors as a part of what they are for, or as they are")
+#define MO_STAGE_SINKHORN(first)                                                               \
+  MO_WHOLE(mo_stage_options, sinkhorn, first, 1, 1000, 0,                                      \
+           "rounds of balancing rows and columns")
+#define MO_STAGE_KL_CLIP(first)                                                                \
+  MO_STAGE_NUMBER(kl_clip, first, 0, 1e3, "most divergence of a step; 0: any")
 #define MO_STAGE_BETA(first)                                                                   \
   MO_STAGE_NUMBER(beta, first, 0, MO_BETA_MAX, "decay of the curvature statistics")
 #define MO_STAGE_ALPHA(first, high)                                                            \
@@ -99,10 +180,20 @@ static inline double mo_stats_beta(const mo_stage_options *o)
   MO_STAGE_CHOICE(newton_schulz, mo_newton_schulz_names, MO_NEWTON_SCHULZ_SETS, first, 1,      \
                   "polynomial of the orthogonalisation; exact: by singular values")
 
+#define MO_STAGE_DIVISOR(first)                                                                \
+  MO_STAGE_CHOICE(divisor, mo_divisor_names, 2, first, 0, "norm that Newton-Schulz starts from")
+#define MO_STAGE_FRACTION(first)                                                               \
+  MO_STAGE_NUMBER(fraction, first, 1e-6, 1, "part of the lines that move in a step")
+#define MO_STAGE_RANK(first, text) MO_WHOLE(mo_stage_options, rank, first, 0, 1e6, 1, text)
+#define MO_STAGE_LIMIT(first)                                                                  \
+  MO_STAGE_NUMBER(limit, first, 0, 1e3, "most growth of the update's norm in a step; 0: any")
+#define MO_STAGE_RESIDUAL(first)                                                               \
+  MO_STAGE_NUMBER(residual, first, 0, 1e3, "part of the gradient outside of the subspace")
+
 /* Post scaling. */
-#define MO_STAGE_POST                                                                          \
-  MO_STAGE_CHOICE(post, mo_post_names, 2, MO_POST_NONE, 1,                                     \
-                  "scaling after the orthogonalisation: rows as NorMuon")
+#define MO_STAGE_POST(first)                                                                   \
+  MO_STAGE_CHOICE(post, mo_post_names, MO_POSTS, first, 1,                                     \
+                  "scaling after the orthogonalisation: as NorMuon, AdaMuon, NAMO")
 #define MO_STAGE_AXIS(first)                                                                   \
   MO_STAGE_CHOICE(axis, mo_axis_names, 2, first, 1,                                            \
                   "lines that are scaled: rows, or those along the longer side")
@@ -112,6 +203,8 @@ static inline double mo_stats_beta(const mo_stage_options *o)
 #define MO_STAGE_OUTER(first) MO_STAGE_SWITCH(outer, first, 1, "unwhiten after orthogonalising")
 #define MO_STAGE_GRAFT(first)                                                                  \
   MO_STAGE_SWITCH(graft, first, 0, "give the update the norm it had before unwhitening")
+#define MO_STAGE_NORM(first)                                                                   \
+  MO_STAGE_CHOICE(norm, mo_norm_names, MO_NORMS, first, 1, "norm of the update")
 #define MO_STAGE_MOMENT_GRAFT                                                                  \
   MO_STAGE_CHOICE(graft, mo_moment_names, 3, MO_MOMENT_ADAM, 1, "whose norm the update gets")
 

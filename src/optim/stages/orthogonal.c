@@ -31,11 +31,7 @@ static bool has_kron(const mo_stage_options *o)
 static size_t work_floats(const mo_stage_options *o, mo_shape shape)
 {
   const mo_fused f = gram_form(o, shape);
-  const size_t n = mo_shorter(shape);
-  const size_t exact =
-      f.set == MO_EXACT ? mo_scratch_floats(2 * mo_polar_work_doubles(shape.rows, shape.cols))
-                        : 0;
-  return mo_larger(mo_fused_work_floats(&f), 2 * mo_scratch_floats(n * n) + exact);
+  return mo_larger(mo_fused_work_floats(&f), mo_orthogonalise_work_floats(f.set, shape));
 }
 
 static double flops(const mo_stage_options *o, mo_shape shape)
@@ -58,41 +54,68 @@ static void gram_of(mo_shape shape, const float *x, float *gram)
   mo_mirror(n, gram, n);
 }
 
-static double divisor_norm(const mo_step *s, double frobenius, const float *x, float *gram)
+static double divisor_norm(mo_shape shape, bool schatten4, double frobenius, const float *x,
+                           float *gram)
 {
-  const size_t n = mo_shorter(s->u->shape);
-  if (s->o->divisor == 0.0) return frobenius;
-  gram_of(s->u->shape, x, gram);
+  const size_t n = mo_shorter(shape);
+  if (!schatten4) return frobenius;
+  gram_of(shape, x, gram);
   return sqrt(sqrt(mo_sum_squares(gram, n * n)));
 }
 
-/* In place. */
-static void plain(mo_step *s, float *x)
+size_t mo_orthogonalise_work_floats(mo_newton_schulz_set set, mo_shape shape)
 {
-  const mo_shape shape = s->u->shape;
-  const mo_newton_schulz_set set = (mo_newton_schulz_set)s->o->newton_schulz;
   const size_t n = mo_shorter(shape);
-  float *work = s->work, *gram = mo_scratch_take(&work, n * n);
-  float *factor = mo_scratch_take(&work, n * n);
-  const double frobenius = sqrt(mo_sum_squares(x, s->count));
+  return 2 * mo_scratch_floats(n * n) +
+         (set == MO_EXACT ? mo_scratch_floats(2 * mo_polar_work_doubles(shape.rows, shape.cols))
+                          : 0);
+}
+
+static void orthogonalise(mo_newton_schulz_set set, bool schatten4, mo_shape shape,
+                          double epsilon, float *x, float *spare, float *work,
+                          mo_counts *counts)
+{
+  const size_t n = mo_shorter(shape), count = mo_elements(shape);
+  float *gram = mo_scratch_take(&work, n * n), *factor = mo_scratch_take(&work, n * n);
+  const double frobenius = sqrt(mo_sum_squares(x, count));
   if (frobenius == 0.0) return;
   if (set == MO_EXACT) {
     /* Dividing first keeps tiny and huge matrices within float and changes no direction. When
      * the decomposition fails, the divided X is what is left. */
-    mo_scale(x, s->count, (float)(1.0 / frobenius));
-    if (!mo_polar(shape.rows, shape.cols, x, (double *)(void *)work)) s->u->counts->fallbacks++;
+    mo_scale(x, count, (float)(1.0 / frobenius));
+    if (!mo_polar(shape.rows, shape.cols, x, (double *)(void *)work)) counts->fallbacks++;
     return;
   }
-  const double norm =
-      mo_newton_schulz_norm(set, divisor_norm(s, frobenius, x, gram), 1e-7 * s->scale);
-  mo_scale(x, s->count, (float)(1.0 / norm));
-  mo_newton_schulz(set, shape.rows, shape.cols, x, mo_step_buffer_beside(s, x), gram, factor);
+  const double divisor = divisor_norm(shape, schatten4, frobenius, x, gram);
+  mo_scale(x, count, (float)(1.0 / mo_newton_schulz_norm(set, divisor, epsilon)));
+  mo_newton_schulz(set, shape.rows, shape.cols, x, spare, gram, factor);
+}
+
+void mo_orthogonalise(mo_newton_schulz_set set, mo_shape shape, double epsilon, float *x,
+                      float *spare, float *work, mo_counts *counts)
+{
+  orthogonalise(set, false, shape, epsilon, x, spare, work, counts);
+}
+
+/* <x0, N> of the true x0, for norm = nuclear; its copy is in the third buffer. */
+static void measure(mo_step *s, const float *x0, const float *n)
+{
+  if (s->o->norm == MO_NORM_NUCLEAR) s->nuclear = mo_dot(x0, n, s->count) / s->scale;
 }
 
 static void by_plain(mo_step *s)
 {
-  float *x = mo_step_own(s);
-  plain(s, x);
+  const mo_stage_options *o = s->o;
+  const float *before = s->x;
+  float *x = mo_step_own(s), *spare = mo_step_buffer_beside(s, before);
+  if (before == x && o->norm == MO_NORM_NUCLEAR) { /* a copy that outlives the iteration */
+    float *copy = mo_step_buffer_beside(s, spare);
+    memcpy(copy, x, s->count * sizeof *copy);
+    before = copy;
+  }
+  orthogonalise((mo_newton_schulz_set)o->newton_schulz, o->divisor == MO_SCHATTEN4, s->u->shape,
+                1e-7 * s->scale, x, spare, s->work, s->u->counts);
+  measure(s, before, x);
   if (s->u->telemetry != NULL) {
     gram_of(s->u->shape, x, s->work);
     mo_note_residual(s->u->telemetry, mo_shorter(s->u->shape), s->work);
@@ -106,6 +129,7 @@ static bool by_fused(mo_step *s, const mo_fused *f)
   float *u = mo_step_buffer(s), *y = mo_step_buffer_beside(s, u);
   const double norm = mo_fused_update(f, s->x, 1e-7 * s->scale, u, y, s->work, s->u->telemetry);
   if (norm < 0.0) return false;
+  measure(s, s->x, u);
   s->x = u;
   s->wanted = s->o->graft != 0.0 ? norm : -1.0;
   return true;
@@ -114,6 +138,7 @@ static bool by_fused(mo_step *s, const mo_fused *f)
 static void apply(mo_step *s)
 {
   mo_step_comfort(s, 1.0, 16);
+  if (s->o->post == MO_POST_SCALAR) s->before = sqrt(mo_sum_squares(s->x, s->count)) / s->scale;
   mo_fused f = gram_form(s->o, s->u->shape);
   bool fused = s->fused || (!s->whitened && mo_fused_pays(&f));
   if (s->fused) f = mo_kron_roots(s->o, s->u->shape, s->inner_state);

@@ -75,6 +75,7 @@ static void apply(mo_step *s)
   const mo_shape shape = s->u->shape;
   const bool rows = by_rows(s->o, shape);
   const size_t lines = lines_of(s->o, shape);
+  if (s->o->axis == MO_AXIS_LONGER && shape.rows == shape.cols) return;
   float *x = mo_step_own(s), *factors = s->work;
   const double norm = sqrt(mo_sum_squares(x, s->count));
   mean_squares(shape, rows, x, factors);

@@ -12,6 +12,7 @@
 #ifndef MOUSSE_OPTIM_STAGES_STAGE_H
 #define MOUSSE_OPTIM_STAGES_STAGE_H
 
+#include "linalg/newton_schulz.h"
 #include "optim/algorithm.h"
 #include "optim/telemetry.h"
 
@@ -48,6 +49,8 @@ typedef struct mo_step {
   double scale;  /* x is scale * (what the formulas say): grad_scale, 1 once it is scale-free */
   double factor; /* the update is factor / scale * x: norms are set here, not by another pass */
   double wanted; /* the norm that a later stage gives the update; negative: its own */
+  double before; /* norm of what was orthogonalised, true; for post = scalar alone */
+  double nuclear; /* <what was orthogonalised, what became of it>; for norm = nuclear alone */
   float *buffers[3]; /* as large as the matrix */
   float *work;       /* the stage's own work_floats(), contents undefined */
 
@@ -83,9 +86,25 @@ float *mo_step_own(mo_step *s);
  * further from it than 2^limit: before products by `gain` that would leave float. */
 void mo_step_comfort(mo_step *s, double gain, int limit);
 
-/* One file each; inner.c and post.c choose by an option. */
-extern const mo_stage mo_stage_momentum, mo_stage_moments, mo_stage_inner, mo_stage_kron,
-    mo_stage_eigen_adam, mo_stage_orthogonal, mo_stage_post, mo_stage_rows, mo_stage_outer,
-    mo_stage_graft, mo_stage_step;
+/* NS(x) in place by the plain form, for stages that orthogonalise on their own; epsilon is 1e-7
+ * in the units of x, spare as large as x. */
+size_t mo_orthogonalise_work_floats(mo_newton_schulz_set set, mo_shape shape);
+void mo_orthogonalise(mo_newton_schulz_set set, mo_shape shape, double epsilon, float *x,
+                      float *spare, float *work, mo_counts *counts);
+
+/* One file each. The first of momenta, inner preconditioners, orthogonalisers, post scalings,
+ * norms; then the step. */
+extern const mo_stage mo_stage_momentum, mo_stage_moments, mo_stage_storm;
+extern const mo_stage mo_stage_sign, mo_stage_diag, mo_stage_kron, mo_stage_sum,
+    mo_stage_fisher, mo_stage_kl, mo_stage_eigen_adam, mo_stage_eigen_rms,
+    mo_stage_eigen_sinkhorn, mo_stage_given;
+extern const mo_stage mo_stage_orthogonal, mo_stage_topk, mo_stage_subspace;
+extern const mo_stage mo_stage_element, mo_stage_rows, mo_stage_scalar;
+extern const mo_stage mo_stage_outer, mo_stage_graft, mo_stage_norm;
+extern const mo_stage mo_stage_step;
+
+/* choices.c: one of the above by the options inner and post; and momentum and orthogonaliser in
+ * the order that the option order says, as a pair. */
+extern const mo_stage mo_stage_inner, mo_stage_post, mo_stage_former, mo_stage_latter;
 
 #endif

@@ -1,0 +1,254 @@
+/* kl.c - KL-Shampoo's inner preconditioner, and with `post = adam` KL-SOAP's: Kronecker factors
+ * that minimise a Kullback-Leibler divergence, with their own estimates of the eigenvalues.
+ *
+ *     t = 1:  L = (1 - beta) G G^T / n, R likewise; Q_L, Q_R their eigenvectors; lamL, lamR = the
+ *             start value; no update
+ *     later:  klshampoo  M <- mu M + (1 - mu) G      h_ij = (lamL_i lamR_j)^-1/2
+ *                        U = Q_L [ (Q_L^T M Q_R) h / (1 + eps h) ] Q_R^T
+ *             klsoap     Z = Q_L^T G Q_R      M <- mu M + (1 - mu) Z      v <- beta2 v + ... Z^2
+ *                        U = Q_L [ M / (sqrt(v) + eps) ] Q_R^T
+ *     after the step, with the Q and lam of before:
+ *             L <- beta L + (1 - beta) G Q_R diag(1/lamR) Q_R^T G^T / n,      R likewise
+ *             lamL_i <- beta lamL_i + (1 - beta) mean_j(Z_ij^2 / lamR_j),     lamR likewise
+ *             lam <- max(lam, floor / c^2),  c = max(10, min(dimension, 4000))
+ *             every refresh_every steps: Q <- qr(L Q), unsorted
+ *
+ * floors absolute: start 0.1, floor 1, eps as it is; relative: start = the first gradient's RMS,
+ * floor = mean(lam), eps times the root of both means (klsoap: of mean(v)). L, R and lam grow
+ * with the gradient, not with its square: the product of both sides' is what has its square.
+ */
+#include "base/simd.h"
+#include "linalg/vector.h"
+#include "optim/averages.h"
+#include "optim/stages/eigen.h"
+#include "optim/stages/kron.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+  FIRST,
+  ROOT_SECOND,
+  BASIS,
+  LEFT_VALUES = BASIS + MO_EIGENBASIS_ARRAYS,
+  RIGHT_VALUES,
+  ARRAYS
+};
+
+static bool is_soap(const mo_stage_options *o)
+{
+  return o->inner == MO_INNER_KL_ADAM;
+}
+
+static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *arrays)
+{
+  const size_t all = mo_elements(shape);
+  arrays[FIRST] = (mo_state_array){"momentum", all, 1, {0}};
+  arrays[ROOT_SECOND] = (mo_state_array){"root_second_moment", is_soap(o) ? all : 0, 1, {0}};
+  mo_eigenbasis_layout(mo_side_make(shape, false, 0), mo_side_make(shape, true, 0),
+                       arrays + BASIS);
+  for (size_t i = BASIS; i < LEFT_VALUES; i++)
+    if (arrays[i].degree == 2) arrays[i].degree = 1;
+  arrays[LEFT_VALUES] = (mo_state_array){"left_values", shape.rows, 1, {0}};
+  arrays[RIGHT_VALUES] = (mo_state_array){"right_values", shape.cols, 1, {0}};
+  return ARRAYS;
+}
+
+static mo_eigenbasis basis_of(const mo_step *s)
+{
+  const mo_shape shape = s->u->shape;
+  return mo_eigenbasis_in(shape, mo_side_make(shape, false, 0), mo_side_make(shape, true, 0),
+                          s->state + BASIS);
+}
+
+static size_t work_floats(const mo_stage_options *o, mo_shape shape)
+{
+  (void)o;
+  return mo_scratch_floats(2 * shape.rows) + mo_scratch_floats(2 * shape.cols) +
+         mo_eigenbasis_work_floats(mo_side_make(shape, false, 0), mo_side_make(shape, true, 0));
+}
+
+static double flops(const mo_stage_options *o, mo_shape shape)
+{
+  return mo_eigen_flops(o, shape) +
+         2.0 * (double)mo_elements(shape) * (double)(shape.rows + shape.cols);
+}
+
+static double mean(const float *values, size_t count)
+{
+  double sum = 0.0;
+  for (size_t i = 0; i < count; i++) sum += (double)values[i];
+  return sum / (double)count;
+}
+
+/* eps on the scale of the state. */
+static double eps_of(const mo_step *s, double unit)
+{
+  return s->o->eps * (s->o->floors == MO_FLOORS_ABSOLUTE ? (double)s->u->grad_scale : unit);
+}
+
+/* x_ij h / (1 + eps h) = x_ij / (sqrt(lamL_i lamR_j) + eps) */
+static void whiten(mo_step *s, float *x)
+{
+  const mo_shape shape = s->u->shape;
+  const float *left = s->state[LEFT_VALUES], *right = s->state[RIGHT_VALUES];
+  const double eps = eps_of(s, sqrt(mean(left, shape.rows) * mean(right, shape.cols)));
+  for (size_t i = 0; i < shape.rows; i++)
+    for (size_t j = 0; j < shape.cols; j++) {
+      const double divisor = sqrt((double)left[i] * (double)right[j]) + eps;
+      float *element = &x[i * shape.cols + j];
+      *element = divisor > 0.0 ? (float)((double)*element / divisor) : 0.0f;
+    }
+}
+
+/* m / (sqrt(v) + eps); sqrt(v) is known to no less than the rounding of a projection. */
+MO_CLONES static void quotients(float *restrict x, const float *restrict first,
+                                const float *restrict root, size_t count, double floor,
+                                double eps)
+{
+#pragma omp simd
+  for (size_t i = 0; i < count; i++) {
+    const double r = (double)root[i], divisor = (r > floor ? r : floor) + eps;
+    x[i] = divisor > 0.0 ? (float)((double)first[i] / divisor) : 0.0f;
+  }
+}
+
+static void adam(mo_step *s, float *z)
+{
+  float *first = s->state[FIRST], *root = s->state[ROOT_SECOND];
+  mo_average(first, z, s->count, s->o->mu);
+  mo_average_root(root, z, s->count, s->o->beta2);
+  const double rms = sqrt(mo_sum_squares(root, s->count) / (double)s->count);
+  quotients(z, first, root, s->count,
+            4.0 * (double)FLT_EPSILON * (double)mo_largest(first, s->count), eps_of(s, rms));
+}
+
+static void apply(mo_step *s)
+{
+  const mo_eigenbasis b = basis_of(s);
+  s->skip = s->u->step == 1;
+  if (s->skip) return;
+  float *z = mo_step_buffer(s), *half = mo_step_buffer_beside(s, z);
+  if (is_soap(s->o)) {
+    mo_eigenbasis_rotate(&b, MO_PLAIN, s->x, half, z);
+    adam(s, z);
+  } else {
+    mo_average(s->state[FIRST], s->x, s->count, s->o->mu);
+    mo_eigenbasis_rotate(&b, MO_PLAIN, s->state[FIRST], half, z);
+    whiten(s, z);
+  }
+  mo_eigenbasis_rotate(&b, MO_TRANSPOSED, z, half, z);
+  s->x = z;
+  s->scale = 1.0;
+}
+
+static void start(mo_step *s, const mo_eigenbasis *b)
+{
+  const mo_shape shape = s->u->shape;
+  const double rms = sqrt(mo_sum_squares(s->grad, s->count) / (double)s->count);
+  const double gain = (double)s->u->grad_scale;
+  const double first = s->o->floors == MO_FLOORS_ABSOLUTE ? 0.1 * gain : rms > 0.0 ? rms : gain;
+  float *scaled = s->buffers[0];
+  mo_copy_scaled(scaled, s->grad, s->count, (float)(1.0 / sqrt((double)shape.cols)));
+  mo_side_average(b->left, shape, scaled, s->o->beta, 1, b->left_pair);
+  mo_copy_scaled(scaled, s->grad, s->count, (float)(1.0 / sqrt((double)shape.rows)));
+  mo_side_average(b->right, shape, scaled, s->o->beta, 1, b->right_pair);
+  for (size_t i = 0; i < shape.rows; i++) s->state[LEFT_VALUES][i] = (float)first;
+  for (size_t j = 0; j < shape.cols; j++) s->state[RIGHT_VALUES][j] = (float)first;
+}
+
+/* squares[line] = mean over the other side of x^2; x is already divided by the other's roots. */
+static void line_means(mo_shape shape, bool right, const float *x, double *squares)
+{
+  const size_t lines = right ? shape.cols : shape.rows;
+  const double length = (double)(right ? shape.rows : shape.cols);
+  for (size_t k = 0; k < lines; k++) squares[k] = 0.0;
+  for (size_t i = 0; i < shape.rows; i++)
+    for (size_t j = 0; j < shape.cols; j++) {
+      const double e = (double)x[i * shape.cols + j];
+      squares[right ? j : i] += e * e / length;
+    }
+}
+
+/* y_ij = x_ij / sqrt(lam of the other side * its length) for the statistics of one side. */
+static void weigh(mo_shape shape, bool right, const float *x, const float *other, float *y)
+{
+  const double length = (double)(right ? shape.rows : shape.cols);
+  for (size_t i = 0; i < shape.rows; i++)
+    for (size_t j = 0; j < shape.cols; j++) {
+      const double lam = (double)other[right ? i : j] * length;
+      y[i * shape.cols + j] =
+          lam > 0.0 ? (float)((double)x[i * shape.cols + j] / sqrt(lam)) : 0.0f;
+    }
+}
+
+static void average_values(mo_step *s, size_t count, const double *squares, float *values)
+{
+  const double beta = s->o->beta, c = fmax(10.0, fmin((double)count, 4000.0));
+  double sum = 0.0;
+  for (size_t k = 0; k < count; k++) {
+    values[k] = mo_normal_float(beta * (double)values[k] + (1.0 - beta) * squares[k]);
+    sum += (double)values[k];
+  }
+  const double unit =
+      s->o->floors == MO_FLOORS_ABSOLUTE ? (double)s->u->grad_scale : sum / (double)count;
+  for (size_t k = 0; k < count; k++) values[k] = (float)fmax((double)values[k], unit / (c * c));
+}
+
+/* half: the gradient in the other side's basis, z: in both. The new lam of this side goes to
+ * `squares` first: the other side still needs the old one. */
+static void average_side(mo_step *s, const mo_eigenbasis *b, bool right, const float *half,
+                         const float *z, float *y, double *squares)
+{
+  const mo_shape shape = s->u->shape;
+  const float *other = s->state[right ? LEFT_VALUES : RIGHT_VALUES];
+  const double length = (double)(right ? shape.rows : shape.cols);
+  weigh(shape, right, half, other, y);
+  mo_side_average(right ? b->right : b->left, shape, y, s->o->beta, s->u->step,
+                  right ? b->right_pair : b->left_pair);
+  weigh(shape, right, z, other, y);
+  line_means(shape, right, y, squares);
+  const size_t lines = right ? shape.cols : shape.rows;
+  for (size_t k = 0; k < lines; k++) squares[k] *= length; /* weigh has divided by it */
+}
+
+static void statistics(mo_step *s, const mo_eigenbasis *b)
+{
+  const mo_shape shape = s->u->shape;
+  const size_t rows = shape.rows, cols = shape.cols;
+  float *half = s->buffers[0], *z = s->buffers[1], *y = s->buffers[2], *work = s->work;
+  double *left = (double *)(void *)mo_scratch_take(&work, 2 * rows);
+  double *right = (double *)(void *)mo_scratch_take(&work, 2 * cols);
+  mo_gemm(MO_PLAIN, MO_TRANSPOSED, rows, cols, cols, 1.0f, s->grad, cols, b->right_basis, cols,
+          0.0f, half, cols);
+  mo_gemm(MO_PLAIN, MO_PLAIN, rows, cols, rows, 1.0f, b->left_basis, rows, half, cols, 0.0f, z,
+          cols);
+  average_side(s, b, false, half, z, y, left);
+  mo_gemm(MO_PLAIN, MO_PLAIN, rows, cols, rows, 1.0f, b->left_basis, rows, s->grad, cols, 0.0f,
+          half, cols);
+  average_side(s, b, true, half, z, y, right);
+  average_values(s, rows, left, s->state[LEFT_VALUES]);
+  average_values(s, cols, right, s->state[RIGHT_VALUES]);
+}
+
+static void finish(mo_step *s)
+{
+  const mo_eigenbasis b = basis_of(s);
+  const bool carried = is_soap(s->o);
+  if (s->u->step == 1)
+    start(s, &b);
+  else
+    statistics(s, &b);
+  if (!mo_due(s->u, s->o->refresh_every, s->o->stagger != 0.0)) return;
+  float *original = s->buffers[0], *half = s->buffers[1];
+  if (carried) mo_eigenbasis_rotate(&b, MO_TRANSPOSED, s->state[FIRST], half, original);
+  mo_eigen_renew(s, &b, MO_BASIS_TURN, NULL);
+  if (carried) mo_eigenbasis_rotate(&b, MO_PLAIN, original, half, s->state[FIRST]);
+}
+
+const mo_stage mo_stage_kl = {.layout = layout,
+                              .work_floats = work_floats,
+                              .flops = flops,
+                              .apply = apply,
+                              .finish = finish};

@@ -1,0 +1,20 @@
+/* sign.c - an inner preconditioner that leaves nothing but the signs of x; 0 stays 0. */
+#include "base/simd.h"
+#include "optim/stages/options.h"
+
+MO_CLONES static void signs(float *restrict y, const float *restrict x, size_t count)
+{
+#pragma omp simd
+  for (size_t i = 0; i < count; i++)
+    y[i] = (x[i] > 0.0f ? 1.0f : 0.0f) - (x[i] < 0.0f ? 1.0f : 0.0f);
+}
+
+static void apply(mo_step *s)
+{
+  float *y = mo_step_buffer(s);
+  signs(y, s->x, s->count);
+  s->x = y;
+  s->scale = 1.0;
+}
+
+const mo_stage mo_stage_sign = {.apply = apply};

@@ -1,0 +1,102 @@
+/* topk.c - Dion2's momentum and orthogonaliser: only the heaviest lines move in a step.
+ *
+ *     M <- M + G
+ *     lines: rows when m <= n, else columns; I = the k = ceil(fraction lines) of them with the
+ *     largest sums of magnitudes, of equal ones the first
+ *     U[I] = NS(M[I]), 0 elsewhere      M[I] <- mu M[I]
+ *
+ * What is not chosen waits in M and grows: nothing is lost. Newton-Schulz on k lines costs
+ * fraction^2 of that on all of them.
+ */
+#include "linalg/vector.h"
+#include "optim/stages/options.h"
+
+#include <math.h>
+#include <string.h>
+
+static size_t chosen_lines(const mo_stage_options *o, mo_shape shape)
+{
+  const size_t lines = mo_shorter(shape);
+  const size_t k = (size_t)ceil(o->fraction * (double)lines);
+  return k < 1 ? 1 : k > lines ? lines : k;
+}
+
+static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *arrays)
+{
+  (void)o;
+  arrays[0] = (mo_state_array){"momentum", mo_elements(shape), 1, {0}};
+  return 1;
+}
+
+/* Scores and marks of the lines; Gram matrix and factor of the chosen ones; or the exact
+ * factor's own. */
+static size_t work_floats(const mo_stage_options *o, mo_shape shape)
+{
+  const size_t k = chosen_lines(o, shape), lines = mo_shorter(shape);
+  return mo_scratch_floats(2 * lines) + 2 * mo_scratch_floats(k * k) +
+         mo_orthogonalise_work_floats((mo_newton_schulz_set)o->newton_schulz,
+                                      (mo_shape){k, mo_longer(shape)});
+}
+
+static double flops(const mo_stage_options *o, mo_shape shape)
+{
+  const double k = (double)chosen_lines(o, shape), l = (double)mo_longer(shape);
+  const double iterations =
+      o->newton_schulz == MO_EXACT
+          ? 20.0
+          : (double)mo_newton_schulz_iterations((mo_newton_schulz_set)o->newton_schulz);
+  return iterations * (3.2 * k * k * l + 1.2 * k * k * k);
+}
+
+/* Of element j of line i. */
+static size_t place(mo_shape shape, size_t i, size_t j)
+{
+  return mo_is_wide(shape) ? i * shape.cols + j : j * shape.cols + i;
+}
+
+/* marks[i] is true for the k heaviest lines. */
+static void choose(mo_shape shape, const float *momentum, size_t k, double *scores)
+{
+  const size_t lines = mo_shorter(shape), length = mo_longer(shape);
+  for (size_t i = 0; i < lines; i++) scores[i] = 0.0;
+  for (size_t i = 0; i < lines; i++)
+    for (size_t j = 0; j < length; j++) scores[i] += fabs((double)momentum[place(shape, i, j)]);
+  for (size_t taken = 0; taken < k; taken++) {
+    size_t best = lines;
+    for (size_t i = 0; i < lines; i++)
+      if (scores[i] >= 0.0 && (best == lines || scores[i] > scores[best])) best = i;
+    scores[best] = -1.0; /* chosen */
+  }
+}
+
+static void apply(mo_step *s)
+{
+  const mo_shape shape = s->u->shape;
+  const size_t lines = mo_shorter(shape), length = mo_longer(shape);
+  const size_t k = chosen_lines(s->o, shape);
+  const mo_shape chosen = {k, length};
+  float *momentum = s->state[0], *work = s->work;
+  double *scores = (double *)(void *)mo_scratch_take(&work, 2 * lines);
+  float *some = mo_step_buffer(s), *spare = mo_step_buffer_beside(s, some), *to = some;
+  mo_accumulate(momentum, s->x, s->count);
+  choose(shape, momentum, k, scores);
+  for (size_t i = 0; i < lines; i++) {
+    if (scores[i] >= 0.0) continue;
+    for (size_t j = 0; j < length; j++) {
+      float *m = &momentum[place(shape, i, j)];
+      *to++ = *m;
+      *m = mo_normal_float(s->o->mu * (double)*m);
+    }
+  }
+  mo_orthogonalise((mo_newton_schulz_set)s->o->newton_schulz, chosen, 1e-7 * s->scale, some,
+                   spare, work, s->u->counts);
+  memset(spare, 0, s->count * sizeof *spare);
+  const float *from = some;
+  for (size_t i = 0; i < lines; i++)
+    for (size_t j = 0; scores[i] < 0.0 && j < length; j++) spare[place(shape, i, j)] = *from++;
+  s->x = spare;
+  s->scale = 1.0;
+}
+
+const mo_stage mo_stage_topk = {
+    .layout = layout, .work_floats = work_floats, .flops = flops, .apply = apply};
