@@ -10,7 +10,7 @@ static void apply(mo_step *s)
   if (s->wanted < 0.0) return;
   const double norm = sqrt(mo_sum_squares(s->x, s->count));
   s->scale = 1.0;
-  s->factor = norm > 0.0 ? s->wanted / norm : 0.0;
+  s->factor *= norm > 0.0 ? s->wanted / norm : 0.0;
 }
 
 const mo_stage mo_stage_graft = {.apply = apply};
