@@ -1,6 +1,7 @@
 /* cmd_download.c - mousse download: published token shards into a directory. */
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/next_step.h"
 #include "cli/progress.h"
 #include "data/shards/download.h"
 #include "data/tokenizer/tokenizer.h"
@@ -130,7 +131,10 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
     fprintf(stderr, "%s: %s, with %s, into %s\n", j.set->name, j.set->description,
             j.set->tokenizer_name, j.directory);
   MO_TRY(fetch_tokenizer(&j, error));
-  return fetch_shards(&j, wanted, error);
+  MO_TRY(fetch_shards(&j, wanted, error));
+  next_step(call, "data %s", j.directory);
+  next_step(call, "train --data-dir %s --out runs/%s", j.directory, j.set->name);
+  return MOUSSE_OK;
 }
 
 const cli_command command_download = {

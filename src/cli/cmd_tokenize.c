@@ -1,6 +1,8 @@
 /* cmd_tokenize.c - mousse tokenize: text to a directory of token shards. */
+#include "base/file.h"
 #include "base/parallel.h"
 #include "cli/command.h"
+#include "cli/next_step.h"
 #include "cli/progress.h"
 #include "data/shards/dataset.h"
 
@@ -55,9 +57,10 @@ static void tell(void *user, const char *text)
 
 static void print_part(const char *name, const dataset_split *part)
 {
-  printf("%-6s %llu tokens in %llu documents, %llu %s\n", name,
-         (unsigned long long)part->tokens, (unsigned long long)part->documents,
-         (unsigned long long)part->shards, part->shards == 1 ? "shard" : "shards");
+  printf("%-6s %llu %s in %llu %s, %llu %s\n", name, (unsigned long long)part->tokens,
+         part->tokens == 1 ? "token" : "tokens", (unsigned long long)part->documents,
+         part->documents == 1 ? "document" : "documents", (unsigned long long)part->shards,
+         part->shards == 1 ? "shard" : "shards");
 }
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
@@ -94,6 +97,9 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
          (unsigned long long)made.text_bytes);
   print_part("train", &made.train);
   print_part("val", &made.val);
+  const char *name = mo_path_name(v->out); /* empty when a slash is at the end */
+  next_step(call, "train --data-dir %s --out runs/%s", v->out,
+            name[0] != '\0' ? name : v->name);
   return MOUSSE_OK;
 }
 

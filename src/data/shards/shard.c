@@ -16,7 +16,7 @@ static mousse_status check_format(const int32_t *header, size_t *width, const ch
   if (magic != SHARD_MAGIC_16 && magic != SHARD_MAGIC_32)
     return mo_fail(error, MOUSSE_BAD_FORMAT,
                    "%s: not a token shard: magic number %d, expected %d (uint16 tokens) or %d "
-                   "(uint32 tokens)",
+                   "(uint32 tokens); 'mousse tokenize' makes shards from text",
                    path, magic, SHARD_MAGIC_16, SHARD_MAGIC_32);
   const int32_t expected = magic == SHARD_MAGIC_16 ? SHARD_VERSION_16 : SHARD_VERSION_32;
   if (version != expected)

@@ -28,6 +28,14 @@ static json_t *spelled(const mo_tokenizer *tokenizer, uint32_t id)
   return string;
 }
 
+/* A list with something missing, for want of memory, is no list. */
+static json_t *complete(json_t *list, size_t have, size_t wanted)
+{
+  if (have == wanted) return list;
+  json_decref(list);
+  return NULL;
+}
+
 static json_t *vocabulary_json(const mo_tokenizer *tokenizer)
 {
   json_t *vocab = json_object();
@@ -36,7 +44,7 @@ static json_t *vocabulary_json(const mo_tokenizer *tokenizer)
     json_object_set_new(vocab, json_string_value(key), json_integer(id));
     json_decref(key);
   }
-  return vocab;
+  return complete(vocab, json_object_size(vocab), tokenizer->tokens.count);
 }
 
 /* "a b" and not ["a", "b"]: read by old and new versions. */
@@ -51,7 +59,7 @@ static json_t *merges_json(const mo_tokenizer *tokenizer)
     json_decref(left);
     json_decref(right);
   }
-  return merges;
+  return complete(merges, json_array_size(merges), tokenizer->merge_count);
 }
 
 static json_t *added_json(const mo_tokenizer *tokenizer)
@@ -66,7 +74,7 @@ static json_t *added_json(const mo_tokenizer *tokenizer)
                                     "content", bytes, length, "single_word", 0, "lstrip", 0,
                                     "rstrip", 0, "normalized", 0, "special", 1));
   }
-  return added;
+  return complete(added, json_array_size(added), tokenizer->specials.count);
 }
 
 static json_t *byte_level(bool use_regex)
