@@ -39,7 +39,7 @@ static mousse_status take_validation(metrics_line *line, mo_error *error)
 {
   const json_t *o = line->object;
   line->kind = METRICS_VALIDATION;
-  metrics_number(o, "bits_per_byte", &line->bits_per_byte);
+  metrics_number(o, "val_bits_per_byte", &line->bits_per_byte);
   if (take_count(o, "step", &line->step) && take_count(o, "tokens", &line->tokens) &&
       metrics_number(o, "val_loss", &line->loss))
     return MOUSSE_OK;

@@ -1,7 +1,7 @@
 /* metrics_line.h - one line of metrics.jsonl (train/metrics.h), read: the only reader of it.
  *
  * Values that were not finite are null in the file and NaN here, and so is one that an older
- * file does not have (bits_per_byte).
+ * file does not have (val_bits_per_byte).
  */
 #ifndef MOUSSE_STUDY_METRICS_LINE_H
 #define MOUSSE_STUDY_METRICS_LINE_H

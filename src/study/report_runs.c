@@ -208,6 +208,21 @@ static void add_runs(const report_maker *m)
   }
 }
 
+/* "muon-1: options changed at step 100 (lr 0.02 to 0.05) and at step 250 (...)." */
+static void note_changes(const report_maker *m, const run_record *run)
+{
+  char text[1024];
+  const run_history *history = &run->history;
+  if (history->count == 0) return;
+  size_t used = (size_t)snprintf(text, sizeof text, "%.200s: options changed", run->name);
+  for (size_t i = 0; i < history->count && used + 280 < sizeof text; i++)
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s at step %llu (%s)",
+                             i > 0 ? " and" : "", (unsigned long long)history->changes[i].step,
+                             history->changes[i].text);
+  snprintf(text + used, sizeof text - used, ".");
+  results_note(m->results, text);
+}
+
 static void add_notes(const report_maker *m)
 {
   char text[320], names[128];
@@ -229,6 +244,7 @@ static void add_notes(const report_maker *m)
   snprintf(text, sizeof text, "%zu of %zu runs did not take all their steps: no final loss.",
            unfinished, m->records->count);
   if (unfinished > 0) results_note(m->results, text);
+  for (size_t i = 0; i < m->records->count; i++) note_changes(m, &m->records->list[i]);
 }
 
 mousse_status report_runs(const run_records *records, const char *command, double target,

@@ -88,8 +88,8 @@ static study_state end_state(study_run *r, int status)
   const loss_verdict verdict = whole_course(r);
   if (verdict == LOSS_DIVERGED) return STUDY_DIVERGED;
   if (verdict == LOSS_HOPELESS) return STUDY_HOPELESS;
-  const bool all_steps = r->course.step >= (uint64_t)r->run.num_iterations;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && all_steps) return STUDY_COMPLETE;
+  /* Also before its last step: the run itself may have stopped because nothing improved. */
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return STUDY_COMPLETE;
   return r->asked_to_stop ? STUDY_STOPPED : STUDY_FAILED;
 }
 

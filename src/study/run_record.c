@@ -177,6 +177,20 @@ static mousse_status find_step_seconds(run_record *record, mo_error *error)
   return MOUSSE_OK;
 }
 
+/* Whether as many validations as the run's patience brought no lower loss: then it has ended. */
+static bool lost_patience(const run_record *record)
+{
+  const uint64_t patience = (uint64_t)record->options.patience;
+  uint64_t without = 0;
+  double best = INFINITY;
+  for (size_t i = 0; i < record->validation_count; i++) {
+    const bool better = record->validations[i].loss < best;
+    without = better ? 0 : without + 1;
+    if (better) best = record->validations[i].loss;
+  }
+  return patience > 0 && without >= patience;
+}
+
 /* What follows from what was read. */
 static mousse_status conclude(run_record *record, mo_error *error)
 {
@@ -185,9 +199,12 @@ static mousse_status conclude(run_record *record, mo_error *error)
     record->final_loss = record->validations[record->validation_count - 1].loss;
     record->final_bits = record->validations[record->validation_count - 1].bits_per_byte;
   }
+  const size_t count = record->step_count;
+  const bool all_steps =
+      count > 0 && record->steps[count - 1].step >= (uint64_t)record->options.num_iterations;
   record->complete =
-      record->step_count > 0 && record->result.status <= RECORD_COMPLETE &&
-      record->steps[record->step_count - 1].step >= (uint64_t)record->options.num_iterations;
+      record->result.status == RECORD_COMPLETE ||
+      (record->result.status == RECORD_UNKNOWN && (all_steps || lost_patience(record)));
   return MOUSSE_OK;
 }
 
@@ -198,6 +215,7 @@ static mousse_status read_all(run_record *record, const char *directory, record_
   MO_TRY(read_config(record, error));
   MO_TRY(read_metrics(record, parts, error));
   MO_TRY(run_result_read(&record->result, record->directory, error));
+  MO_TRY(run_history_read(&record->history, record->directory, error));
   return conclude(record, error);
 }
 
@@ -213,6 +231,9 @@ static mousse_status parse_all(run_record *record, const record_text *text, reco
   if (text->result != NULL)
     MO_TRY(
         run_result_parse(&record->result, text->name, text->result, text->result_size, error));
+  if (text->history != NULL)
+    MO_TRY(run_history_parse(&record->history, text->name, text->history, text->history_size,
+                             error));
   return conclude(record, error);
 }
 
@@ -246,6 +267,7 @@ void run_record_release(run_record *record)
   mo_release(NULL, record->steps, record->step_capacity * sizeof *record->steps);
   mo_release(NULL, record->validations,
              record->validation_capacity * sizeof *record->validations);
+  run_history_release(&record->history);
   mo_release(NULL, record->telemetry, record->telemetry_capacity * sizeof *record->telemetry);
   *record = (run_record){0};
 }

@@ -2,6 +2,7 @@
  *
  *     DIR/config.yaml     the options (train/options.h)
  *     DIR/metrics.jsonl   steps, validations, telemetry (train/metrics.h)
+ *     DIR/history.jsonl   where its options changed (run_history.h)
  *     DIR/result.json     how it ended, when 'mousse sweep' made it (run_result.h)
  *
  * Values that were not finite (null in the file) or are not known are NaN. A last line that a
@@ -10,6 +11,7 @@
 #ifndef MOUSSE_STUDY_RUN_RECORD_H
 #define MOUSSE_STUDY_RUN_RECORD_H
 
+#include "study/run_history.h"
 #include "study/run_result.h"
 #include "train/options.h"
 
@@ -43,8 +45,9 @@ typedef struct run_record {
   double final_loss;   /* of the last validation */
   double final_bits;   /* its bits per byte */
   double step_seconds; /* the median */
-  bool complete;       /* all steps are taken and the run was not stopped as diverged */
+  bool complete;       /* by its result.json or, without one, by its steps and patience */
   run_result result;
+  run_history history; /* owned: where its options changed */
 } run_record;
 
 /* What of a run is read. */
@@ -55,11 +58,11 @@ mousse_status run_record_read(run_record *record, const char *directory, record_
                               mo_error *error);
 void run_record_release(run_record *record);
 
-/* A record from the text of its files instead; result may be NULL. What is in memory is named by
+/* A record from the text of its files instead; result and history may be NULL. What is in memory is named by
  * `name` in messages. */
 typedef struct record_text {
-  const char *name, *config, *metrics, *result;
-  size_t config_size, metrics_size, result_size;
+  const char *name, *config, *metrics, *result, *history;
+  size_t config_size, metrics_size, result_size, history_size;
 } record_text;
 mousse_status run_record_parse(run_record *record, const record_text *text, record_parts parts,
                                mo_error *error);

@@ -144,7 +144,7 @@ static mousse_status write_metrics(const run_records *records, const char *direc
 {
   static const char *const columns[] = {"run",     "step",     "tokens",
                                         "loss",    "lr",       "grad_norm",
-                                        "seconds", "val_loss", "bits_per_byte"};
+                                        "seconds", "val_loss", "val_bits_per_byte"};
   char path[MO_SETTING_PATH];
   csv_writer csv;
   MO_TRY(mo_path_join(path, sizeof path, directory, "metrics.csv", error));

@@ -2,7 +2,7 @@
  *
  *     DIR/runs.csv      a row per run: name, state, final losses, cost, then every option
  *     DIR/metrics.csv   a row per step and per validation: run, step, tokens, loss, lr,
- *                       grad_norm, seconds, val_loss, bits_per_byte
+ *                       grad_norm, seconds, val_loss, val_bits_per_byte
  *
  * What is not known is empty.
  */

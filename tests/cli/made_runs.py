@@ -23,7 +23,7 @@ def write_run(folder, optimizer, lr, seed, steps=400, level=3.2, diverges=False,
             if step % every == 0 or step == ends:
                 line = {"step": step, "tokens": step * 8192, "val_loss": loss}
                 if bits:
-                    line["bits_per_byte"] = loss / math.log(2) / 2.5
+                    line["val_bits_per_byte"] = loss / math.log(2) / 2.5
                 file.write(json.dumps(line) + "\n")
     (run / "result.json").write_text(json.dumps({
         "status": status or ("diverged" if diverges else "complete"), "steps": ends,

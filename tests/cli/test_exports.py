@@ -85,13 +85,35 @@ def read_events(path):
     return version, scalars
 
 
-class TensorBoard(ProgramTest):
-    def test_events_are_the_metrics(self):
+class Runs(ProgramTest):
+    def setUp(self):
+        super().setUp()
         self.write("text.txt", b"the cat sat on the mat and the dog ran to the old red house. " * 400)
         self.run_mousse("tokenize", "text.txt", "--val-fraction", "0.1", "--out", "data", "--quiet")
+
+    def train(self, *more):
         self.run_mousse("train", "--preset", "nano", "--model-dim", "32", "--n-layer", "1", "--n-head", "2",
-                        "--sequence-length", "32", "--batch-size", "2", "--data-dir", "data", "--num-iterations", "6",
-                        "--val-loss-every", "3", "--val-tokens", "512", "--tensorboard", "--out", "run", "--quiet")
+                        "--sequence-length", "32", "--batch-size", "2", "--data-dir", "data", "--val-tokens", "512",
+                        "--out", "run", "--quiet", *more)
+
+    def test_a_report_tells_where_options_changed(self):
+        self.train("--num-iterations", "3", "--lr", "0.02")
+        self.assertNotIn(b"options changed", self.output("report", "run", "--text"))
+        self.train("--num-iterations", "5", "--lr", "0.05", "--threads", "1")
+        text = " ".join(self.output("report", "run", "--text").decode().split())
+        told = text[text.index("run: options changed at step 3 ("):].split(")")[0]
+        self.assertIn("lr 0.02 to 0.05", told)
+        self.assertNotIn("threads", told)
+        self.assertIn("bits per byte", text)
+
+    def test_a_run_that_lost_patience_is_complete(self):
+        self.train("--num-iterations", "400", "--lr", "0", "--scalar.lr", "0", "--val-loss-every", "1", "--patience", "2")
+        text = self.output("report", "run", "--text").decode()
+        self.assertIn("complete", text)
+        self.assertNotIn("not finished", text)
+
+    def test_events_are_the_metrics(self):
+        self.train("--num-iterations", "6", "--val-loss-every", "3", "--tensorboard")
         paths = glob.glob(self.path("run/**/*tfevents*"), recursive=True)
         self.assertEqual(len(paths), 1)
         version, scalars = read_events(paths[0])

@@ -335,7 +335,7 @@ class Looks(unittest.TestCase):
         rows = [row for row in metrics if row["run"] == name]
         self.assertEqual(len(rows), len(lines))
         for row, line in zip(rows, sorted(lines, key=lambda l: (l["step"], "val_loss" in l))):
-            for key in ("loss", "val_loss", "bits_per_byte", "lr", "tokens"):
+            for key in ("loss", "val_loss", "val_bits_per_byte", "lr", "tokens"):
                 self.assertEqual(row[key] != "", key in line, key)
                 if key in line:
                     self.assertTrue(math.isclose(float(row[key]), line[key], rel_tol=1e-8))
@@ -346,6 +346,17 @@ class Looks(unittest.TestCase):
         row, at = table["rows"][0], table["columns"].index("bits per byte")
         loss = row[table["columns"].index("final loss")]
         self.assertTrue(math.isclose(row[at], loss / math.log(2) / 2.5, rel_tol=1e-6))
+
+    def test_changed_options_are_told(self):
+        """As a run directory tells it that was continued with others: threads say nothing of the result."""
+        run = made_runs.write_run(self.folder / "changed", "muon", 0.05, 1)
+        (run / "history.jsonl").write_text("".join(json.dumps({"step": step, "options": options}) + "\n" for step, options in (
+            (0, {"lr": "0.02", "threads": "1"}), (100, {"lr": "0.05", "threads": "2"}),
+            (250, {"lr": "0.05", "threads": "1", "opt.mu": "0.9"}))))
+        text = self.lab.call("report", self.folder / "changed", "--text").stdout
+        joined = " ".join(text.split())
+        self.assertIn(f"{run.name}: options changed at step 100 (lr 0.02 to 0.05) and at step 250 "
+                      "(opt.mu (default) to 0.9).", joined)
 
     def test_no_edge_with_one_learning_rate(self):
         finding = json.loads((self.folder / "sweep.json").read_text())["figures"][3]["finding"]

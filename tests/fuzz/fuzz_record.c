@@ -1,5 +1,5 @@
-/* fuzz_record.c - a run directory from any bytes: config.yaml, metrics.jsonl and result.json, one
- * after the other with form feeds between. A record that can be read can be reported. */
+/* fuzz_record.c - a run directory from any bytes: config.yaml, metrics.jsonl, result.json and
+ * history.jsonl, one after the other with form feeds between. A record that can be read can be reported. */
 #include "fuzz.h"
 #include "study/report_runs.h"
 
@@ -26,6 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   text.config = take_part(&at, &left, &text.config_size);
   text.metrics = take_part(&at, &left, &text.metrics_size);
   text.result = take_part(&at, &left, &text.result_size);
+  text.history = take_part(&at, &left, &text.history_size);
   if (text.result_size == 0) text.result = NULL;
   if (run_record_parse(&record, &text, RECORD_CURVES_AND_TELEMETRY, &error) != MOUSSE_OK)
     return 0;

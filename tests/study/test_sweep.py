@@ -122,6 +122,21 @@ class Sweep(ProgramTest):
         self.assertIn("deep.yaml: line 1", self.failure(3, "sweep", "deep.yaml"))
         self.assertFalse(os.path.exists(self.path("sweeps")))
 
+    def test_switches_are_those_of_train(self):
+        """With and without values, wherever they stand; and a list of both is two runs."""
+        self.sweep_file("")
+        for words, runs in ((["--shuffle"], 1), (["--shuffle", "--seed", "1,2"], 2), (["--no-shuffle"], 1),
+                            (["--shuffle", "true"], 1), (["--shuffle", "true,false"], 2), (["--shuffle=on,off"], 2),
+                            (["--tensorboard"], 1)):
+            for order in (words + ["--dry-run"], ["--dry-run"] + words):
+                with self.subTest(order):
+                    shown = self.output("sweep", "grid.yaml", "--out", "s", *order).decode()
+                    self.assertEqual(shown.count("waiting"), runs)
+        self.run_mousse("sweep", "grid.yaml", "--out", "s", "--num-iterations", "2", "--shuffle", "--quiet")
+        self.assertIn(b"shuffle: true", self.read("s/run/run.yaml"))
+        self.run_mousse("train", "--config", "grid.yaml", "--num-iterations", "2", "--out", "t", "--quiet", "--shuffle", "true")
+        self.assertIn(b"shuffle: true", self.read("t/config.yaml"))
+
     def test_other_options_in_the_same_place_are_refused(self):
         self.sweep_file("lr: [0.01]\n")
         self.run_mousse("sweep", "grid.yaml", "--quiet")
