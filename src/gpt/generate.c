@@ -1,8 +1,9 @@
 /* generate.c - text token by token, with a cache of keys and values.
  *
  * The layers are those of forward.c on a few rows at a time: keys and values of earlier tokens
- * come from the cache, and only the last row's logits are computed. One new token reads every
- * weight once, so its products go by output rows over the threads instead of by tokens.
+ * come from the cache, and only the last row's logits are computed. A prompt goes in blocks of as
+ * many rows as a tile of training has. One new token reads every weight once, so its products go
+ * by output rows over the threads instead of by tokens.
  */
 #include "base/parallel.h"
 #include "base/random.h"
@@ -13,18 +14,21 @@
 
 #include <string.h>
 
+enum { LARGEST_ROWS = 256 };
+
 struct gpt_generator {
   const gpt_params *params; /* borrowed */
   size_t capacity, length;  /* tokens that fit; tokens so far */
+  size_t rows;              /* of a prompt that are worked on at a time */
   int threads;
   float *keys, *values;    /* n_layer x capacity x K D, sizes as in pass.h */
-  float *x, *norm, *input; /* ATTENTION_BLOCK x C; norm and input are one without a gain */
-  float *attended;         /* ATTENTION_BLOCK x A */
+  float *x, *norm, *input; /* rows x C; norm and input are one without a gain */
+  float *attended;         /* rows x A */
   float *r, *normal_qk;    /* what only training needs again */
-  float *qkv;              /* ATTENTION_BLOCK x S */
-  float *hidden, *active;  /* ATTENTION_BLOCK x F, x W; one with relu2 */
+  float *qkv;              /* rows x S */
+  float *hidden, *active;  /* rows x F, x W; one with relu2 */
   float *cosines, *sines, *logits;
-  gpt_candidate *candidates; /* V */
+  gpt_candidate *candidates; /* 2 V */
   float **scratch;           /* one block per thread, for attention */
   mo_arena arena;
 };
@@ -37,7 +41,9 @@ static size_t cached_width(const gpt_config *c)
 /* c is resolved. */
 static void lay_out(mo_arena *arena, gpt_generator *g, const gpt_config *c)
 {
-  const size_t C = c->n_embd, rows = ATTENTION_BLOCK, heads = c->n_head + c->n_kv_head;
+  const size_t C = c->n_embd, heads = c->n_head + c->n_kv_head;
+  const size_t rows = g->capacity < LARGEST_ROWS ? g->capacity : LARGEST_ROWS;
+  g->rows = rows;
   g->keys = mo_arena_floats(arena, c->n_layer * g->capacity * cached_width(c));
   g->values = mo_arena_floats(arena, c->n_layer * g->capacity * cached_width(c));
   g->x = mo_arena_floats(arena, rows * C);
@@ -53,7 +59,7 @@ static void lay_out(mo_arena *arena, gpt_generator *g, const gpt_config *c)
   g->cosines = mo_arena_floats(arena, gpt_angles(c, g->capacity));
   g->sines = mo_arena_floats(arena, gpt_angles(c, g->capacity));
   g->logits = mo_arena_floats(arena, c->vocab_size);
-  g->candidates = mo_arena_take(arena, c->vocab_size, sizeof *g->candidates);
+  g->candidates = mo_arena_take(arena, 2 * c->vocab_size, sizeof *g->candidates);
   g->scratch = mo_arena_take(arena, (size_t)g->threads, sizeof *g->scratch);
   for (int thread = 0; thread < g->threads; thread++) {
     float *block = mo_arena_floats(arena, attention_scratch(g->capacity));
@@ -151,16 +157,21 @@ typedef struct head_context {
   size_t rows;
 } head_context;
 
-static void head_item(void *context, size_t head, int thread)
+/* Item: one block of queries of one head. */
+static void head_item(void *context, size_t item, int thread)
 {
   const head_context *c = context;
   const gpt_generator *g = c->generator;
   const gpt_config *config = &g->params->config;
   const size_t D = config->head_size, cached = cached_width(config);
+  const size_t head = item % config->n_head, first = item / config->n_head * ATTENTION_BLOCK;
+  const size_t width = config->n_head * D, left = c->rows - first,
+               stride = gpt_qkv_width(config);
   const size_t column = head * D, shared = head / (config->n_head / config->n_kv_head) * D;
-  attention_forward(g->attended + column, config->n_head * D, NULL, g->qkv + column,
-                    gpt_qkv_width(config), c->keys + shared, c->values + shared, cached,
-                    g->length, c->rows, D, g->scratch[thread]);
+  attention_forward(g->attended + first * width + column, width, NULL,
+                    g->qkv + first * stride + column, stride, c->keys + shared,
+                    c->values + shared, cached, g->length + first,
+                    left < ATTENTION_BLOCK ? left : ATTENTION_BLOCK, D, g->scratch[thread]);
 }
 
 static void remember(const gpt_generator *g, float *keys, float *values, size_t rows)
@@ -192,7 +203,8 @@ static void run_attention(const gpt_generator *g, size_t layer, size_t rows)
   bias_forward(g->qkv, gpt_value(w.q_bias), rows, gpt_qkv_width(c));
   gpt_heads_forward(c, &w, g->qkv, g->normal_qk, g->r, positions);
   remember(g, keys, values, rows);
-  mo_parallel(g->threads, c->n_head, head_item, &heads);
+  const size_t blocks = (rows + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK;
+  mo_parallel(g->threads, c->n_head * blocks, head_item, &heads);
   linear(g, g->x, g->attended, w.c_proj, c->n_embd, rows, 1);
   bias_forward(g->x, gpt_value(w.c_proj_bias), rows, c->n_embd);
 }
@@ -246,7 +258,7 @@ mousse_status gpt_generator_feed(gpt_generator *g, const uint32_t *tokens, size_
   mo_blas_enter();
   size_t rows = 0;
   for (size_t done = 0; done < count; done += rows) {
-    rows = count - done < ATTENTION_BLOCK ? count - done : ATTENTION_BLOCK;
+    rows = count - done < g->rows ? count - done : g->rows;
     run_block(g, tokens + done, rows);
   }
   run_head(g, rows);

@@ -2,7 +2,7 @@
 #include "gpt/sample.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 mousse_status gpt_sampling_check(const gpt_sampling *sampling, mo_error *error)
 {
@@ -23,11 +23,40 @@ static uint32_t most_probable(const float *logits, size_t vocabulary)
   return (uint32_t)best;
 }
 
-static int by_weight_then_token(const void *left, const void *right)
+/* Falling weights as rising whole numbers: the bits of a float, all of them of a negative one and
+ * none but the sign of a positive one turned over. -0 counts as 0. */
+static uint32_t sort_key(float weight)
 {
-  const gpt_candidate *a = left, *b = right;
-  if (a->weight != b->weight) return a->weight > b->weight ? -1 : 1;
-  return (a->token > b->token) - (a->token < b->token);
+  const float value = weight == 0.0f ? 0.0f : weight;
+  uint32_t bits = 0;
+  memcpy(&bits, &value, sizeof bits);
+  return (bits & 0x80000000u) != 0 ? bits : ~bits & 0x7fffffffu;
+}
+
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, PASSES = 3 };
+
+/* One pass of a radix sort; equal digits stay in order. */
+static void sort_pass(const gpt_candidate *from, gpt_candidate *to, size_t count, int shift)
+{
+  size_t starts[DIGITS] = {0}, sum = 0;
+  for (size_t i = 0; i < count; i++) starts[sort_key(from[i].weight) >> shift & (DIGITS - 1)]++;
+  for (size_t digit = 0; digit < DIGITS; digit++) {
+    const size_t here = starts[digit];
+    starts[digit] = sum;
+    sum += here;
+  }
+  for (size_t i = 0; i < count; i++)
+    to[starts[sort_key(from[i].weight) >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/* By falling weight, equal ones by token, as they come. The result is in `spare`: three passes
+ * end on the other side. */
+static void sort_candidates(gpt_candidate *candidates, gpt_candidate *spare, size_t count)
+{
+  for (int pass = 0; pass < PASSES; pass++) {
+    const bool there = pass % 2 == 0;
+    sort_pass(there ? candidates : spare, there ? spare : candidates, count, pass * DIGIT_BITS);
+  }
 }
 
 /* Sorted by falling probability, so that top-k and top-p keep the first ones. */
@@ -37,7 +66,8 @@ uint32_t gpt_sample(const float *logits, size_t vocabulary, const gpt_sampling *
   if (sampling->temperature == 0.0) return most_probable(logits, vocabulary);
   for (size_t i = 0; i < vocabulary; i++)
     candidates[i] = (gpt_candidate){logits[i], (uint32_t)i};
-  qsort(candidates, vocabulary, sizeof *candidates, by_weight_then_token);
+  sort_candidates(candidates, candidates + vocabulary, vocabulary);
+  candidates += vocabulary;
 
   size_t count = vocabulary;
   if (sampling->top_k > 0 && sampling->top_k < count) count = sampling->top_k;

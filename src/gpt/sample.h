@@ -10,7 +10,7 @@ typedef struct gpt_candidate {
 } gpt_candidate;
 
 mousse_status gpt_sampling_check(const gpt_sampling *sampling, mo_error *error);
-/* uniform is in [0, 1); candidates is scratch for `vocabulary` of them. Equal logits count in
+/* uniform is in [0, 1); candidates is scratch for 2 * vocabulary of them. Equal logits count in
  * the order of the tokens. */
 uint32_t gpt_sample(const float *logits, size_t vocabulary, const gpt_sampling *sampling,
                     double uniform, gpt_candidate *candidates);
