@@ -149,7 +149,7 @@ void figure_verdict(const study_evidence *e, json_t *figure)
     const char *label = study_contenders[who].label;
     if (strcmp(label, "muon") == 0 || strcmp(label, "adamw") == 0) continue;
     const int wins = count_wins(e, label, &fit);
-    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %d", used > 0 ? ", " : "",
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s: %d", used > 0 ? "; " : "",
                              label, wins);
   }
   if (fit == 0)

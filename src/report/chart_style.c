@@ -2,7 +2,8 @@
  *
  * A series belongs to the optimizer that its name mentions first as a word ("mousse lr 0.02").
  * Several series of one optimizer in a chart share its colour and differ in their dashes, but
- * in a chart about one optimizer only, as ablations are, they differ in colour.
+ * in a chart about one optimizer only, as ablations are, they differ in colour. Bars, which have
+ * no dashes, differ in colour wherever a chart has several series.
  */
 #include "report/chart_style.h"
 
@@ -103,6 +104,8 @@ chart_style chart_style_of(const json_t *results, const json_t *chart, size_t in
 {
   const int optimizer = optimizer_of(name_of(chart, index));
   const size_t rank = rank_in_chart(chart, index);
+  const bool bars = json_object_get(json_object_get(chart, "x"), "categories") != NULL;
+  if (bars && series_count(chart) > 1) return (chart_style){others[index % OTHER_COUNT], 0};
   if (optimizer == NO_OPTIMIZER) {
     const size_t number = number_of_name(results, chart, index);
     return (chart_style){others[number % OTHER_COUNT],

@@ -344,6 +344,10 @@ static void an_optimizer_has_one_colour(void **state)
   assert_string_equal(mousse.color, ablation.color);
   assert_string_not_equal(mousse.color, chart_style_of(results, charts[0], 0).color);
   assert_string_not_equal(ablation.color, chart_style_of(results, charts[1], 1).color);
+  json_t *bars = results_chart(figure, "", results_categories(""), results_axis("", "linear"));
+  for (int s = 0; s < 3; s++) results_series(bars, names[0][s], "bars");
+  assert_string_not_equal(chart_style_of(results, bars, 1).color,
+                          chart_style_of(results, bars, 2).color);
   json_decref(results);
 }
 

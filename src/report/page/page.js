@@ -132,6 +132,7 @@ function addTable(parent, description, colors) {
       element("i", cell, undefined, "mark").style.background = colors.get(value);
       cell.classList.toggle("name", value.length < 32);
     }
+    if (typeof value === "string" && value.length < 24 && /^[-+0-9]/.test(value)) cell.classList.add("name");
     cell.append(writers[c](value));
   }));
 }
