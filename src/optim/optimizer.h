@@ -68,7 +68,7 @@ typedef struct mo_param {
   size_t share_count;
   const mo_share *own;                  /* the one of this rank; NULL: none */
   size_t array_count, algorithm_arrays; /* the algorithm's come first */
-  mo_state_array arrays[MO_MAX_ARRAYS];
+  mo_state_array *arrays;      /* in the lists, room for MO_MAX_ARRAYS; NULL: not planned */
   float *state[MO_MAX_ARRAYS]; /* of the own share, in the state arena; NULL: none */
   uint64_t steps;              /* in which it had a gradient */
   int scale_exponent;          /* see grad_scale.h */

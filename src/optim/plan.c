@@ -111,6 +111,8 @@ static void plan_lists(mousse_optimizer *opt, mo_arena *arena, counters *c)
   c->ordinal_in_group = mo_arena_take(arena, opt->group_count, sizeof *c->ordinal_in_group);
   for (size_t i = 0; i < opt->param_count; i++)
     opt->params[i].telemetry = mo_arena_take(arena, 1, sizeof(mo_telemetry));
+  for (size_t i = 0; i < opt->param_count; i++)
+    opt->params[i].arrays = mo_arena_take(arena, MO_MAX_ARRAYS, sizeof(mo_state_array));
 }
 
 /* The pieces of every parameter, in the order of registration. */
@@ -150,11 +152,11 @@ static bool assign(mousse_optimizer *opt)
 {
   counters c;
   mo_arena_release(&opt->lists);
-  lay_out_arrays(opt);
   plan_lists(opt, &opt->lists, &c);
   if (!mo_arena_commit(&opt->lists)) return false;
   plan_lists(opt, &opt->lists, &c);
   if (opt->lists.overflow) return false;
+  lay_out_arrays(opt);
   list_pieces(opt);
   sort_by_cost(opt, c.cost, c.ranked);
   mo_assign_shares(opt, c.cost, c.loads, c.shares);
@@ -193,6 +195,7 @@ static void give_back(mousse_optimizer *opt)
     opt->params[i].owner = -1;
     opt->params[i].array_count = opt->params[i].algorithm_arrays = 0;
     opt->params[i].share_count = 0;
+    opt->params[i].arrays = NULL;
     opt->params[i].telemetry = NULL;
     opt->params[i].own = NULL;
   }

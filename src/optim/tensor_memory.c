@@ -72,19 +72,18 @@ static mousse_status occupy_gradients(mousse_optimizer *opt, const mo_tensor *t,
   return MOUSSE_OK;
 }
 
-static void leave(mousse_optimizer *opt, const mo_tensor *t)
+static void leave(const mo_tensor *t, mo_ranges *set)
 {
-  for (size_t i = 0; i < t->count; i++) {
-    mo_ranges_remove(&opt->values, t->first_range + i);
-    mo_ranges_remove(&opt->gradients, t->first_range + i);
-  }
+  for (size_t i = 0; i < t->count; i++) mo_ranges_remove(set, t->first_range + i);
 }
 
 mousse_status mo_memory_occupy(mousse_optimizer *opt, const mo_tensor *t, mo_storage s)
 {
   mousse_status status = occupy_values(opt, t, s);
   if (status == MOUSSE_OK) status = occupy_gradients(opt, t, s);
-  if (status != MOUSSE_OK) leave(opt, t);
+  if (status == MOUSSE_OK) return MOUSSE_OK;
+  leave(t, &opt->values);
+  leave(t, &opt->gradients);
   return status;
 }
 
@@ -143,30 +142,63 @@ static mousse_status check_binding(mousse_optimizer *opt, const mousse_binding *
   return mo_memory_check(opt, b->name, wanted(opt, t, b));
 }
 
+/* One tensor of those that move. What stays where it is is not touched. */
+typedef struct mover {
+  const mo_tensor *tensor;
+  mo_storage to;
+  bool value, grad; /* whether it moves */
+} mover;
+
+static mover mover_of(const mousse_optimizer *opt, const mousse_binding *b)
+{
+  const mo_tensor *t = mo_tensor_find(opt, b->name);
+  const mo_storage now = bound(opt, t);
+  return (mover){t, wanted(opt, t, b), now.value != b->value, now.grad != b->grad};
+}
+
+static void mover_leaves(mousse_optimizer *opt, const mover *m)
+{
+  if (m->value) leave(m->tensor, &opt->values);
+  if (m->grad) leave(m->tensor, &opt->gradients);
+}
+
+static mousse_status mover_arrives(mousse_optimizer *opt, const mover *m, mo_storage at)
+{
+  if (m->value) MO_TRY(occupy_values(opt, m->tensor, at));
+  return m->grad ? occupy_gradients(opt, m->tensor, at) : MOUSSE_OK;
+}
+
+/* Back to where they were, which was free. */
+static void move_back(mousse_optimizer *opt, const mousse_binding *bindings, size_t count)
+{
+  const mo_error why = opt->error;
+  for (size_t i = 0; i < count; i++) {
+    const mover m = mover_of(opt, &bindings[i]);
+    mover_leaves(opt, &m);
+  }
+  for (size_t i = 0; i < count; i++) {
+    const mover m = mover_of(opt, &bindings[i]);
+    mover_arrives(opt, &m, bound(opt, m.tensor));
+  }
+  opt->error = why;
+}
+
 /* All leave before the first arrives: tensors may change places. */
 static mousse_status move(mousse_optimizer *opt, const mousse_binding *bindings, size_t count)
 {
-  size_t moved = 0;
   mousse_status status = MOUSSE_OK;
-  for (size_t i = 0; i < count; i++) leave(opt, mo_tensor_find(opt, bindings[i].name));
-  for (; status == MOUSSE_OK && moved < count; moved++) {
-    const mo_tensor *t = mo_tensor_find(opt, bindings[moved].name);
-    status = mo_memory_occupy(opt, t, wanted(opt, t, &bindings[moved]));
-  }
   for (size_t i = 0; i < count; i++) {
-    const mo_tensor *t = mo_tensor_find(opt, bindings[i].name);
-    if (status == MOUSSE_OK)
-      mo_memory_point(opt, t, bindings[i].value, bindings[i].grad);
-    else
-      leave(opt, t);
+    const mover m = mover_of(opt, &bindings[i]);
+    mover_leaves(opt, &m);
   }
-  if (status == MOUSSE_OK) return status;
-  const mo_error why = opt->error;
-  for (size_t i = 0; i < count; i++) { /* back to where they were, which was free */
-    const mo_tensor *t = mo_tensor_find(opt, bindings[i].name);
-    mo_memory_occupy(opt, t, bound(opt, t));
+  for (size_t i = 0; status == MOUSSE_OK && i < count; i++) {
+    const mover m = mover_of(opt, &bindings[i]);
+    status = mover_arrives(opt, &m, m.to);
   }
-  opt->error = why;
+  if (status != MOUSSE_OK) move_back(opt, bindings, count);
+  for (size_t i = 0; status == MOUSSE_OK && i < count; i++)
+    mo_memory_point(opt, mo_tensor_find(opt, bindings[i].name), bindings[i].value,
+                    bindings[i].grad);
   return status;
 }
 
