@@ -224,7 +224,8 @@ MOUSSE_API mousse_status mousse_load_matching(mousse_optimizer *opt, mousse_read
 /* The state of one parameter, array by array ("momentum"): to look at it, or to bring along the
  * moments of another optimizer (then set_param "steps" as well). count must be state_count's.
  * read [collective] gives it to every rank; write takes the same data on every rank. Numbers are
- * those of the algorithm's formula; write refuses what is not finite. */
+ * those of the algorithm's formula; write refuses what is not finite. An array with an element per
+ * weight is row-major; under an element-wise algorithm it lies as the weights do in memory. */
 MOUSSE_API const char *mousse_state_name(const mousse_optimizer *opt, const char *param,
                                          size_t index); /* NULL past the last */
 MOUSSE_API size_t mousse_state_count(const mousse_optimizer *opt, const char *param,
@@ -233,6 +234,12 @@ MOUSSE_API mousse_status mousse_state_read(mousse_optimizer *opt, const char *pa
                                            const char *array, float *data, size_t count);
 MOUSSE_API mousse_status mousse_state_write(mousse_optimizer *opt, const char *param,
                                             const char *array, const float *data, size_t count);
+
+/* The weights to evaluate with, as floats in row-major order: the values themselves or, with the
+ * object's options average or wrapper, what those keep for it (docs/optimizers.md). count is
+ * rows * cols. [collective] */
+MOUSSE_API mousse_status mousse_read_weights(mousse_optimizer *opt, const char *param,
+                                             float *data, size_t count);
 
 /* Observe. fn is called in step for every parameter, whichever rank has updated it, e.g.
  * ("h.3.mlp.w", "update_rms", 0.21). Ranks that need not be told need not observe. */

@@ -6,12 +6,30 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char *const wrappers[] = {"none", "lookahead", "schedule_free", NULL};
+
 static const mo_option object_rows[] = {
     MO_NUMBER(mo_object_options, lr_factor, 1, 0, 1e3,
               "multiplies the learning rate of every group: a schedule in one call"),
     MO_NUMBER(mo_object_options, clip_norm, 0, 0, 1e30,
               "longest norm of all gradients together; longer ones are scaled down; 0: off. "
               "On or off is decided before mousse_prepare"),
+    MO_SWITCH(mo_object_options, average, 0, 1,
+              "keep a moving average of the weights for evaluation"),
+    MO_WHOLE(mo_object_options, average_from, 0, 0, 9e15, 0,
+             "up to this step the average is the weights themselves"),
+    MO_NUMBER(mo_object_options, average_horizon, 150, 1, 1e9,
+              "each later step moves the average by this part of its distance to the weights"),
+    MO_NUMBER(mo_object_options, average_weight, 1, 0, 1,
+              "of the average in what is evaluated; the rest is that of the weights"),
+    MO_CHOICE(mo_object_options, wrapper, wrappers, 0, 1,
+              "around every algorithm: lookahead (EMA-Nesterov) or schedule_free"),
+    MO_NUMBER(mo_object_options, lookahead, 0.3, 0, 10,
+              "how far ahead along the average direction gradients are taken, times lr_factor"),
+    MO_NUMBER(mo_object_options, lookahead_decay, 0.99, 0, MO_BETA_MAX,
+              "decay of the average direction"),
+    MO_NUMBER(mo_object_options, schedule_free_beta, 0.9, 0, 1,
+              "where gradients are taken: 0 at the newest weights, 1 at their average"),
 };
 _Static_assert(sizeof object_rows / sizeof *object_rows == MO_OBJECT_OPTIONS, "one flag each");
 

@@ -6,6 +6,7 @@
 #include "optim/same_ranks.h"
 #include "optim/shares.h"
 #include "optim/update.h"
+#include "optim/wrappers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -143,6 +144,7 @@ static void lay_out_arrays(mousse_optimizer *opt)
     if (param->storage.value_type != MOUSSE_FLOAT32)
       param->arrays[param->array_count++] =
           (mo_state_array){"master", mo_elements(param->shape), 0, {0}};
+    mo_wrapper_arrays(opt, param);
   }
 }
 

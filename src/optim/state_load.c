@@ -5,6 +5,7 @@
 #include "optim/grad_scale.h"
 #include "optim/shares.h"
 #include "optim/state_loading.h"
+#include "optim/wrappers.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -97,15 +98,24 @@ static size_t which_array(const mo_param *param, const char *name, size_t next)
              : param->array_count;
 }
 
+/* Arrays that are ours and may be more than are wanted. */
 static bool is_ours(const char *name)
 {
-  return strcmp(name, "master") == 0;
+  return strcmp(name, "master") == 0 || mo_wrapper_array(name);
+}
+
+static size_t wrapper_arrays(const mo_param *param)
+{
+  size_t count = 0;
+  for (size_t i = param->algorithm_arrays; i < param->array_count; i++)
+    count += mo_wrapper_array(param->arrays[i].name);
+  return count;
 }
 
 static void get_arrays(mo_loading *l, const mo_param *param, bool *fits)
 {
   const uint32_t arrays = mo_loading_u32(l);
-  size_t next = 0;
+  size_t next = 0, found_ours = 0;
   for (uint32_t i = 0; mo_loading_good(l) && i < arrays; i++) {
     char name[MO_NAME_LIMIT + 1], what[200];
     mo_loading_text(l, name);
@@ -122,9 +132,11 @@ static void get_arrays(mo_loading *l, const mo_param *param, bool *fits)
       keep = false;
     }
     next += keep && found < param->algorithm_arrays;
+    found_ours += keep && mo_wrapper_array(name);
     get_floats(l, keep ? param : NULL, found, count);
   }
-  if (*fits && next < param->algorithm_arrays) does_not_fit(l, param, fits, "lacks an array");
+  if (*fits && (next < param->algorithm_arrays || found_ours < wrapper_arrays(param)))
+    does_not_fit(l, param, fits, "lacks an array");
 }
 
 /* The parameter that the stream comes to next, marked as seen; NULL: there is none here. */

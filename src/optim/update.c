@@ -13,6 +13,7 @@
 #include "optim/exchange.h"
 #include "optim/grad_scale.h"
 #include "optim/shares.h"
+#include "optim/wrappers.h"
 
 #include <math.h>
 #include <string.h>
@@ -126,7 +127,7 @@ static void update(mousse_optimizer *opt, mo_param *param, mo_shape shape, size_
   const mo_update u = {.shape = shape,
                        .step = param->steps + 1,
                        .stagger_offset = param->stagger_offset,
-                       .value = value,
+                       .value = mo_wrapper_before(opt, param, start, count, value),
                        .grad = grad,
                        .inputs = inputs,
                        .state = state,
@@ -135,6 +136,7 @@ static void update(mousse_optimizer *opt, mo_param *param, mo_shape shape, size_
                        .counts = &param->counts,
                        .telemetry = telemetry};
   mo_param_group(opt, param)->algorithm->update(tuned(opt, param, config), &u);
+  mo_wrapper_after(opt, param, start, count, value);
   if (has_master(param) || copies_value(param))
     mo_write_value(&param->storage, param->shape, place, count, value);
 }

@@ -113,12 +113,13 @@ static double pick_number(walk *w)
 
 static const char *pick_option(walk *w, int group)
 {
-  static const char *const odd[] = {"", "learning_rate", "lr_factor", "clip_norm", "steps"};
+  static const char *const odd[] = {"",        "learning_rate", "lr_factor",      "clip_norm",
+                                    "wrapper", "average",       "average_horizon"};
   const char *algorithm = w->opt != NULL ? mousse_group_algorithm(w->opt, group) : NULL;
   const mousse_option *option =
       algorithm != NULL ? mousse_algorithm_option(algorithm, below(w, 20)) : NULL;
   if (option != NULL && !chance(w, 200)) return option->name;
-  return chance(w, 30) ? NULL : odd[below(w, 5)];
+  return chance(w, 30) ? NULL : odd[below(w, 7)];
 }
 
 static size_t pick_side(walk *w)
@@ -289,6 +290,15 @@ static mousse_status access_state(walk *w)
   return mousse_state_write(w->opt, name, array, w->scratch, chance(w, 50) ? count + 1 : count);
 }
 
+static mousse_status read_weights(walk *w)
+{
+  size_t rows = 0, cols = 0;
+  const char *name = pick_name(w);
+  const mousse_status s = mousse_param_shape(w->opt, name, &rows, &cols);
+  if (s != MOUSSE_OK || rows * cols > POOL) return s;
+  return mousse_read_weights(w->opt, name, w->scratch, rows * cols + chance(w, 50));
+}
+
 static mousse_status list(walk *w)
 {
   size_t rows = 0, cols = 0, bytes = 0;
@@ -340,10 +350,12 @@ static mousse_status step(walk *w)
 static const struct {
   mousse_status (*call)(walk *w);
   int early, late;
-} actions[] = {{add_group, 12, 1}, {add_param, 30, 1},   {add_tensor, 20, 1},   {rebind, 4, 10},
-               {set, 15, 10},      {get, 3, 3},          {param_options, 3, 5}, {bind, 10, 5},
-               {plan, 3, 1},       {prepare, 5, 1},      {step, 1, 40},         {save, 1, 8},
-               {load, 1, 12},      {access_state, 1, 8}, {list, 3, 3},          {watch, 1, 3}};
+} actions[] = {{add_group, 12, 1},    {add_param, 30, 1},   {add_tensor, 20, 1},
+               {rebind, 4, 10},       {set, 15, 10},        {get, 3, 3},
+               {param_options, 3, 5}, {bind, 10, 5},        {plan, 3, 1},
+               {prepare, 5, 1},       {step, 1, 40},        {save, 1, 8},
+               {load, 1, 12},         {access_state, 1, 8}, {list, 3, 3},
+               {read_weights, 1, 4},  {watch, 1, 3}};
 enum { ACTIONS = sizeof actions / sizeof *actions };
 
 static void check(walk *w, mousse_status s)
