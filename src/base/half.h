@@ -35,15 +35,14 @@ static inline uint16_t mo_to_bfloat16(float value)
   return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
 
-/* Moving exponent and fraction into place and multiplying by 2^112 sets the bias right,
- * subnormals included; the largest exponent means infinity or NaN. */
+/* By bits and, for denormal numbers, a product of normal ones: the same whatever the processor
+ * does with denormals. */
 static inline float mo_from_float16(uint16_t half)
 {
-  const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
-  const uint32_t rest = (uint32_t)(half & 0x7fff) << 13;
-  if ((half & 0x7c00) == 0x7c00) return mo_float_from_bits(sign | 0x7f800000u | rest);
-  const float magnitude = mo_float_from_bits(rest) * 0x1p112f;
-  return sign != 0 ? -magnitude : magnitude;
+  const uint32_t sign = (uint32_t)(half & 0x8000u) << 16, size = half & 0x7fffu;
+  const uint32_t normal = (size << 13) + ((size >= 0x7c00u ? 224u : 112u) << 23);
+  const uint32_t denormal = mo_float_bits((float)size * 0x1p-24f);
+  return mo_float_from_bits(sign | (size < 0x400u ? denormal : normal));
 }
 
 /* The way back: below the smallest normal number 2^-14 the float's own addition rounds to

@@ -1,7 +1,7 @@
 /* storage.c - see storage.h. */
 #include "optim/storage.h"
 
-#include "optim/half.h"
+#include "optim/saturate.h"
 
 size_t mo_type_bytes(mousse_type type)
 {
@@ -46,9 +46,9 @@ static void write_run(mousse_type type, void *data, size_t at, size_t step, size
   if (type == MOUSSE_FLOAT32)
     for (size_t i = 0; i < count; i++) f[at + i * step] = from[i];
   else if (type == MOUSSE_BFLOAT16)
-    for (size_t i = 0; i < count; i++) h[at + i * step] = mo_to_bfloat16(from[i]);
+    for (size_t i = 0; i < count; i++) h[at + i * step] = mo_saturate_bfloat16(from[i]);
   else
-    for (size_t i = 0; i < count; i++) h[at + i * step] = mo_to_float16(from[i]);
+    for (size_t i = 0; i < count; i++) h[at + i * step] = mo_saturate_float16(from[i]);
 }
 
 static void take_over_run(mousse_type type, const void *data, size_t at, size_t step,
@@ -58,12 +58,12 @@ static void take_over_run(mousse_type type, const void *data, size_t at, size_t 
   if (type == MOUSSE_BFLOAT16)
     for (size_t i = 0; i < count; i++) {
       const uint16_t x = h[at + i * step];
-      if (mo_to_bfloat16(master[i]) != x) master[i] = mo_from_bfloat16(x);
+      if (mo_saturate_bfloat16(master[i]) != x) master[i] = mo_from_bfloat16(x);
     }
   else if (type == MOUSSE_FLOAT16)
     for (size_t i = 0; i < count; i++) {
       const uint16_t x = h[at + i * step];
-      if (mo_to_float16(master[i]) != x) master[i] = mo_from_float16(x);
+      if (mo_saturate_float16(master[i]) != x) master[i] = mo_from_float16(x);
     }
 }
 

@@ -1,7 +1,7 @@
 /* test_tensors.c - tensors in all their forms give the bits that plain matrices give, for every
  * algorithm: many in one call, in blocks of rows, stored by columns, of 16 bits, and with
  * gradients that are there in some steps only. */
-#include "optim/half.h"
+#include "optim/saturate.h"
 #include "property/harness.h"
 
 #include <math.h>
@@ -57,8 +57,8 @@ static size_t place(const form *f, size_t i, size_t b, size_t row, size_t col)
 static void put(void *memory, mousse_type type, size_t at, float x)
 {
   if (type == MOUSSE_FLOAT32) ((float *)memory)[at] = x;
-  if (type == MOUSSE_BFLOAT16) ((uint16_t *)memory)[at] = mo_to_bfloat16(x);
-  if (type == MOUSSE_FLOAT16) ((uint16_t *)memory)[at] = mo_to_float16(x);
+  if (type == MOUSSE_BFLOAT16) ((uint16_t *)memory)[at] = mo_saturate_bfloat16(x);
+  if (type == MOUSSE_FLOAT16) ((uint16_t *)memory)[at] = mo_saturate_float16(x);
 }
 
 static float get(const void *memory, mousse_type type, size_t at)
@@ -219,8 +219,8 @@ static void test_long_tensors_of_16_bits(void **state)
   mousse_optimizer *opts[2] = {NULL, NULL};
   int group = 0;
   for (size_t i = 0; i < LONG; i++) {
-    value[i] = mo_to_bfloat16((float)(i % 1009) / 500);
-    grad[i] = mo_to_bfloat16((float)(i % 811) / 100 - 3);
+    value[i] = mo_saturate_bfloat16((float)(i % 1009) / 500);
+    grad[i] = mo_saturate_bfloat16((float)(i % 811) / 100 - 3);
     plain_value[i] = mo_from_bfloat16(value[i]);
     plain_grad[i] = mo_from_bfloat16(grad[i]);
   }
@@ -243,7 +243,8 @@ static void test_long_tensors_of_16_bits(void **state)
     assert_int_equal(mousse_prepare(opts[k]), MOUSSE_OK);
     for (int t = 0; t < 3; t++) assert_int_equal(mousse_step(opts[k]), MOUSSE_OK);
   }
-  for (size_t i = 0; i < LONG; i++) assert_int_equal(value[i], mo_to_bfloat16(plain_value[i]));
+  for (size_t i = 0; i < LONG; i++)
+    assert_int_equal(value[i], mo_saturate_bfloat16(plain_value[i]));
   float *master = malloc(LONG * sizeof *master);
   assert_non_null(master);
   assert_int_equal(mousse_state_read(opts[0], "w", "master", master, LONG), MOUSSE_OK);

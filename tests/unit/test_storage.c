@@ -3,8 +3,8 @@
 #include "base/random.h"
 #include "base/ranges.h"
 #include "check.h"
-#include "optim/half.h"
 #include "optim/names.h"
+#include "optim/saturate.h"
 #include "optim/storage.h"
 
 #include <math.h>
@@ -26,12 +26,12 @@ static float from_float16(uint16_t h)
 
 static uint16_t to_bfloat16(float x)
 {
-  return mo_to_bfloat16(x);
+  return mo_saturate_bfloat16(x);
 }
 
 static uint16_t to_float16(float x)
 {
-  return mo_to_float16(x);
+  return mo_saturate_float16(x);
 }
 
 /* By the definition of the format. */
@@ -68,7 +68,7 @@ static void check_format(from_fn from, to_fn to, int fraction_bits, int bias, ui
   }
   for (uint64_t i = 0; i < 200000; i++) { /* any bits that are a finite float */
     const uint32_t bits = (uint32_t)(mo_random_bits(5, i, 0) >> 13);
-    const float x = mo_bits_float(bits);
+    const float x = mo_float_from_bits(bits);
     if (isfinite(x)) assert_nearest(x, to(x), from, largest);
   }
   for (uint64_t i = 0; i < 200000; i++) { /* the range in which float16 is interesting */
@@ -148,7 +148,8 @@ static void test_layouts(void **state)
 static void test_a_master_takes_over_what_others_wrote(void **state)
 {
   (void)state;
-  uint16_t value[3] = {mo_to_bfloat16(1.5f), mo_to_bfloat16(-2), mo_to_bfloat16(0.25f)};
+  uint16_t value[3] = {mo_saturate_bfloat16(1.5f), mo_saturate_bfloat16(-2),
+                       mo_saturate_bfloat16(0.25f)};
   float master[3] = {1.501f, -2.001f, 0.5f}; /* the last one is stale */
   const mo_storage s = {
       .value = value, .value_type = MOUSSE_BFLOAT16, .row_step = 3, .col_step = 1};
