@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "cli/terminal.h"
+#include "train/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -134,6 +135,9 @@ static mousse_status take_other(parser *p, const char *name, const char *given,
     note_other_name(p, name + (negative ? 3 : 0), row);
     name = row->name;
   }
+  const bool optimizers = strncmp(name, "opt.", 4) == 0 || strncmp(name, "scalar.", 7) == 0;
+  if (command->taken != NULL && row == NULL && !optimizers)
+    return unknown_option(command, name, error);
   if (text == NULL && row != NULL)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "option '%s' needs a value", name);
   const mousse_status status =
@@ -201,8 +205,8 @@ static mousse_status take_option(parser *p, char *const *words, size_t left, siz
 /* The option that an argument was probably meant for. */
 static const char *meant_option(const cli_command *command)
 {
-  if (command->base != NULL) return "data-dir";
-  return mo_settings_find(&command->settings, "init") != NULL ? "init" : NULL;
+  if (command->base == &train_settings) return "data-dir";
+  return find_own(command, "init") != NULL ? "init" : NULL;
 }
 
 static mousse_status check_count(const parser *p, mo_error *error)

@@ -2,6 +2,7 @@
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/staging.h"
+#include "cli/next_step.h"
 #include "cli/run_options.h"
 #include "formats/gguf.h"
 #include "formats/llmc.h"
@@ -206,7 +207,11 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
   if (strcmp(action, "list") == 0) return print_list(path, error);
   if (strcmp(action, "verify") == 0) return verify(path, error);
-  if (strcmp(action, "export") == 0) return export_model(path, v, notices, error);
+  if (strcmp(action, "export") == 0) {
+    MO_TRY(export_model(path, v, notices, error));
+    next_step(call, "generate --init %s", v->out);
+    return MOUSSE_OK;
+  }
   if (strcmp(action, "branch") == 0) return branch(path, v->out, notices, error);
   return mo_fail(error, MOUSSE_UNKNOWN_NAME,
                  "checkpoint cannot '%s'; it can list, verify, export and branch", action);

@@ -1,5 +1,7 @@
 /* cmd_data.c - mousse data: what a directory of token shards holds, checked token by token. */
 #include "cli/command.h"
+#include "cli/next_step.h"
+#include "cli/terminal.h"
 #include "data/shards/dataset.h"
 #include "data/shards/decode.h"
 #include "data/shards/describe.h"
@@ -127,17 +129,10 @@ static void print_unused(const findings *f)
   printf("%s\n", unused > SHOWN_UNUSED ? ", ..." : "");
 }
 
-/* Text from a file, without what would steer the terminal. */
 static void print_excerpt(const mo_buffer *text)
 {
   putchar('\n');
-  for (size_t i = 0; i < text->size; i++) {
-    const unsigned char c = (unsigned char)text->data[i];
-    const bool wide_control =
-        c == 0xc2 && i + 1 < text->size && (unsigned char)text->data[i + 1] < 0xa0;
-    putchar((c < ' ' && c != '\n' && c != '\t') || c == 127 || wide_control ? '?' : c);
-    i += wide_control;
-  }
+  terminal_print(stdout, text->data, text->size);
   putchar('\n');
 }
 
@@ -206,6 +201,8 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
     print_json(&f);
   else if (status == MOUSSE_OK)
     print_findings(&f);
+  if (status == MOUSSE_OK && !v->json && f.parts[TRAIN].exists)
+    next_step(call, "train --data-dir %s --shuffle", f.directory);
   mo_release(NULL, f.seen, MOST_IDS * sizeof *f.seen);
   mo_buffer_close(&f.excerpt);
   tokenizer_close(&f.tokenizer);

@@ -4,6 +4,7 @@
  * one later.
  */
 #include "base/file.h"
+#include "cli/next_step.h"
 #include "cli/progress.h"
 #include "cli/run_options.h"
 #include "comm/comm.h"
@@ -154,7 +155,10 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   const mousse_status status =
       score_data(v, &files, of_model.data_dir, params, call->quiet, &result, error);
   gpt_params_destroy(params);
-  return status == MOUSSE_OK ? report(&result, v->json, files.weights, error) : status;
+  if (status != MOUSSE_OK) return status;
+  MO_TRY(report(&result, v->json, files.weights, error));
+  if (!v->json) next_step(call, "generate --init %s", v->init);
+  return MOUSSE_OK;
 }
 
 const cli_command command_eval = {

@@ -1,89 +1,99 @@
-/* cmd_generate.c - mousse generate: text from a model. */
-#include "cli/run_options.h"
-#include "formats/formats.h"
-#include "train/model_files.h"
-#include "train/text_sample.h"
-#include "train/tokenizers.h"
+/* cmd_generate.c - mousse generate: text from a model, and a prompt for it from the command
+ * line, a file or standard input. */
+#include "base/buffer.h"
+#include "cli/next_step.h"
+#include "cli/writing.h"
 
 #include <stdio.h>
+#include <string.h>
+
+enum { LARGEST_PROMPT = 1 << 26 };
 
 typedef struct values {
-  char init[MO_SETTING_PATH], tokenizer[MO_SETTING_PATH], prompt[MO_SETTING_PATH];
-  int64_t tokens, samples, top_k, seed, threads;
-  double temperature, top_p;
-  bool stop, allow_other_tokenizer;
+  writing_values writing;
+  char prompt[MO_SETTING_PATH], prompt_file[MO_SETTING_PATH];
+  int64_t samples;
+  bool interactive;
 } values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_TEXT(values, init, "", "a run, a checkpoint or a safetensors file (required)"),
-    MO_SETTING_TEXT(values, tokenizer, "", "by default the one beside the weights"),
-    MO_SETTING_TEXT(values, prompt, "", "what the text begins with"),
-    MO_SETTING_INTEGER(values, tokens, "200", 1, 1e9, "how many tokens to write"),
-    MO_SETTING_INTEGER(values, samples, "1", 1, 1e6, "how many texts, each with its own seed"),
-    MO_SETTING_NUMBER(values, temperature, "0.8", 0, 100, "0: always the most probable token"),
-    MO_SETTING_INTEGER(values, top_k, "0", 0, 1e9, "choose among the k most probable; 0: all"),
-    MO_SETTING_NUMBER(values, top_p, "1", 0, 1,
-                      "choose among the fewest that have this much probability together"),
-    MO_SETTING_INTEGER(values, seed, "1", 0, 9007199254740992, "the same seed, the same text"),
-    MO_SETTING_SWITCH(values, allow_other_tokenizer, "false",
-                      "write although --tokenizer is not that of the model"),
-    MO_SETTING_SWITCH(values, stop, "true", "end where a document ends"),
-    MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "0: as many as the machine has"),
+    MO_SETTING_TEXT(values, prompt, "", "what the text starts with; - reads standard input"),
+    MO_SETTING_TEXT(values, prompt_file, "", "the same from a file"),
+    MO_SETTING_INTEGER(values, samples, "1", 1, 1e6,
+                       "how many texts, with seeds from --seed on"),
+    MO_SETTING_SWITCH(values, interactive, "false", "the same as 'mousse chat'"),
 };
 
-static void put(void *user, const char *bytes, size_t count)
-{
-  (void)user;
-  fwrite(bytes, 1, count, stdout);
-  fflush(stdout);
-}
-
-static mousse_status write_texts(const values *v, const gpt_params *params,
-                                 const mo_tokenizer *tokenizer, const char *folder,
+static mousse_status read_stream(FILE *stream, const char *name, mo_buffer *prompt,
                                  mo_error *error)
 {
-  enum { MOST_ENDS = 16 };
-  uint32_t ends[MOST_ENDS];
-  const size_t end_count = v->stop ? format_end_tokens(folder, ends, MOST_ENDS) : 0;
+  char block[65536];
+  size_t count = 0;
+  while ((count = fread(block, 1, sizeof block, stream)) > 0) {
+    if (prompt->size + count > LARGEST_PROMPT)
+      return mo_fail(error, MOUSSE_OUT_OF_RANGE, "%s: a prompt of more than %d bytes", name,
+                     LARGEST_PROMPT);
+    if (!mo_buffer_add(prompt, block, count))
+      return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for the prompt", name);
+  }
+  if (ferror(stream)) return mo_fail(error, MOUSSE_IO, "%s: cannot read the prompt", name);
+  return MOUSSE_OK;
+}
+
+static mousse_status read_prompt(const values *v, mo_buffer *prompt, mo_error *error)
+{
+  if (v->prompt[0] != '\0' && v->prompt_file[0] != '\0')
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "give --prompt or --prompt-file, not both");
+  if (strcmp(v->prompt, "-") == 0 || strcmp(v->prompt_file, "-") == 0)
+    return read_stream(stdin, "standard input", prompt, error);
+  if (v->prompt_file[0] == '\0') {
+    if (mo_buffer_add(prompt, v->prompt, strlen(v->prompt))) return MOUSSE_OK;
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for the prompt");
+  }
+  FILE *file = fopen(v->prompt_file, "rb");
+  if (file == NULL)
+    return mo_fail(error, MOUSSE_IO, "%s: cannot open the prompt", v->prompt_file);
+  const mousse_status status = read_stream(file, v->prompt_file, prompt, error);
+  fclose(file);
+  return status;
+}
+
+static mousse_status write_texts(writing *w, const values *v, const mo_buffer *prompt,
+                                 mo_error *error)
+{
   for (int64_t i = 0; i < v->samples; i++) {
-    const bool stop = v->stop && tokenizer->end_of_text != TOKENIZER_NONE;
-    const text_request request = {
-        .prompt = v->prompt,
-        .tokens = (size_t)v->tokens,
-        .sampling = {.temperature = v->temperature,
-                     .top_k = (size_t)v->top_k,
-                     .top_p = v->top_p,
-                     .seed = (uint64_t)(v->seed + i),
-                     .stop_token = stop ? (int64_t)tokenizer->end_of_text : -1},
-        .ends = ends,
-        .end_count = end_count,
-        .threads = (int)v->threads,
-        .put = put};
+    MO_TRY(text_writer_restart(&w->writer, error));
+    MO_TRY(text_writer_add(&w->writer, prompt->data, prompt->size, error));
     if (i > 0) printf("\n---\n");
-    fputs(v->prompt, stdout);
-    MO_TRY(text_sample(params, tokenizer, &request, error));
+    terminal_put(&w->screen, prompt->data, prompt->size);
+    MO_TRY(writing_draw(w, &v->writing, (uint64_t)i, NULL, error));
     printf("\n");
   }
   return MOUSSE_OK;
 }
 
+static mousse_status generate(const cli_invocation *call, const mo_buffer *prompt,
+                              mo_error *error)
+{
+  const values *v = call->values;
+  writing w;
+  MO_TRY(writing_open(&w, &v->writing, prompt->size + 1 + (size_t)v->writing.tokens,
+                      call->quiet, error));
+  const mousse_status status = write_texts(&w, v, prompt, error);
+  writing_close(&w);
+  return status;
+}
+
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const values *v = call->values;
-  const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
-  model_files files;
-  gpt_params *params = NULL;
-  mo_tokenizer tokenizer = {0};
-  MO_TRY(model_files_find(&files, v->init, notices, error));
-  MO_TRY(model_files_load(&files, &params, error));
-  mousse_status status =
-      tokenizer_open(&tokenizer, v->tokenizer[0] != '\0' ? v->tokenizer : files.folder, error);
-  if (status == MOUSSE_OK && v->tokenizer[0] != '\0')
-    status = tokenizer_check(&tokenizer, v->tokenizer, files.folder, v->allow_other_tokenizer,
-                             notices, error);
-  if (status == MOUSSE_OK) status = write_texts(v, params, &tokenizer, files.folder, error);
-  tokenizer_close(&tokenizer);
-  gpt_params_destroy(params);
+  mo_buffer prompt = {0};
+  if (v->interactive) return command_find("chat")->run(call, error);
+  mousse_status status = read_prompt(v, &prompt, error);
+  if (status == MOUSSE_OK) status = generate(call, &prompt, error);
+  mo_buffer_close(&prompt);
+  if (status == MOUSSE_OK && terminal_is(stdout))
+    next_step(call, "chat --init %s", v->writing.init);
   return status;
 }
 
@@ -91,8 +101,13 @@ const cli_command command_generate = {
     .name = "generate",
     .summary = "Generate text with a model",
     .arguments = "",
-    .details = "  mousse generate --init runs/book --prompt \"It was\" --tokens 100\n",
+    .details =
+        "A text may be longer than the model's context: it goes on from the last half.\n\n"
+        "  mousse generate --init runs/book --prompt \"It was\" --tokens 100\n"
+        "  mousse generate --init runs/book --prompt-file start.txt --samples 3\n"
+        "  echo \"It was\" | mousse generate --init runs/book --prompt -\n",
     .settings = MO_SETTINGS(rows),
+    .base = &writing_settings,
     .values_bytes = sizeof(values),
     .run = run,
 };

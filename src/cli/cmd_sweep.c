@@ -1,5 +1,6 @@
 /* cmd_sweep.c - mousse sweep: many training runs, from options with several values. */
 #include "base/parallel.h"
+#include "cli/next_step.h"
 #include "cli/run_options.h"
 #include "cli/study_display.h"
 #include "study/sweep.h"
@@ -98,7 +99,9 @@ static mousse_status execute(const cli_invocation *call, study_runs *runs, mo_er
     raise(stopped); /* whoever sent it sees that it had effect */
     return MOUSSE_OK;
   }
-  return tell_failures(runs, error);
+  MO_TRY(tell_failures(runs, error));
+  next_step(call, "report %s", runs->directory);
+  return MOUSSE_OK;
 }
 
 static mousse_status run(const cli_invocation *call, mo_error *error)

@@ -1,6 +1,7 @@
 /* cmd_tokenize.c - mousse tokenize: text to a directory of token shards. */
 #include "base/file.h"
 #include "base/parallel.h"
+#include "base/wording.h"
 #include "cli/command.h"
 #include "cli/next_step.h"
 #include "cli/progress.h"
@@ -57,10 +58,8 @@ static void tell(void *user, const char *text)
 
 static void print_part(const char *name, const dataset_split *part)
 {
-  printf("%-6s %llu %s in %llu %s, %llu %s\n", name, (unsigned long long)part->tokens,
-         part->tokens == 1 ? "token" : "tokens", (unsigned long long)part->documents,
-         part->documents == 1 ? "document" : "documents", (unsigned long long)part->shards,
-         part->shards == 1 ? "shard" : "shards");
+  printf("%-6s %s in %s, %s\n", name, MO_COUNT(part->tokens, "token"),
+         MO_COUNT(part->documents, "document"), MO_COUNT(part->shards, "shard"));
 }
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
@@ -93,8 +92,8 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   if (d.stage != NULL) progress_end(&d.bar, (double)d.done);
   if (call->quiet) return MOUSSE_OK;
   if (existed) printf("%s: complete already, from the same inputs and options\n", v->out);
-  printf("%s: vocabulary %u, %llu bytes of text\n", v->out, made.vocabulary,
-         (unsigned long long)made.text_bytes);
+  printf("%s: vocabulary %s, %s of text\n", v->out, MO_NUMBER(made.vocabulary),
+         MO_BYTES(made.text_bytes));
   print_part("train", &made.train);
   print_part("val", &made.val);
   const char *name = mo_path_name(v->out); /* empty when a slash is at the end */

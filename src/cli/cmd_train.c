@@ -1,5 +1,6 @@
 /* cmd_train.c - mousse train: one command from data to a model. */
 #include "base/wording.h"
+#include "cli/next_step.h"
 #include "cli/rank_session.h"
 #include "cli/run_options.h"
 #include "cli/train_display.h"
@@ -100,6 +101,10 @@ static mousse_status train(const cli_invocation *call, const mousse_comm *comm,
   train_display_end(&watcher);
   if (status == MOUSSE_OK && comm->rank == 0 && !call->quiet && !v->json)
     print_outcome(outcome, (uint64_t)v->options.run.num_iterations);
+  if (status == MOUSSE_OK && comm->rank == 0 && !v->json && outcome->complete) {
+    next_step(call, "generate --init %s", outcome->directory);
+    next_step(call, "report %s --text", outcome->directory);
+  }
   fflush(NULL);
   return status;
 }

@@ -14,13 +14,24 @@ static const char *instruction_set(void)
   return "baseline";
 }
 
+static const char *compiler(void)
+{
+#if defined(__clang__)
+  return ""; /* its version starts with its name */
+#elif defined(__GNUC__)
+  return "GCC";
+#else
+  return "unknown";
+#endif
+}
+
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   (void)call;
   (void)error;
-  printf("mousse %s\ncompiler: %s\nBLAS: %s\nthreads: %d\ninstruction set: %s\n",
-         MOUSSE_VERSION_TEXT, __VERSION__, mo_blas_description(), mo_threads_available(),
-         instruction_set());
+  printf("mousse %s\ncompiler: %s %s\nBLAS: %s\nthreads: %d\ninstruction set: %s\n",
+         MOUSSE_VERSION_TEXT, compiler(), __VERSION__, mo_blas_description(),
+         mo_threads_available(), instruction_set());
   return MOUSSE_OK;
 }
 

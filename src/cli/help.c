@@ -5,6 +5,7 @@
 #include "base/wording.h"
 #include "cli/terminal.h"
 #include "gpt/gpt.h"
+#include "train/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -182,15 +183,19 @@ void help_program(void)
 /* What a command shares with 'mousse train' is explained there. */
 static bool explains_base(const cli_command *command)
 {
-  return command->base != NULL && strcmp(command->name, "train") == 0;
+  if (command->base != &train_settings) return command->base != NULL;
+  return strcmp(command->name, "train") == 0;
 }
 
 void help_command(const cli_command *command)
 {
   printf("usage: mousse %s%s%s [options]\n\n%s.\n", command->name,
          command->arguments[0] != '\0' ? " " : "", command->arguments, command->summary);
-  if (explains_base(command)) print_options(command->base, true);
+  if (command->base == &train_settings && explains_base(command))
+    print_options(command->base, true);
   print_heading("Options");
+  if (command->base != &train_settings && explains_base(command))
+    print_options(command->base, false);
   print_options(&command->settings, false);
   print_options(&common_settings, false);
   if (command->base != NULL && !explains_base(command))

@@ -1,6 +1,7 @@
 /* manual.c - the manual page mousse(1), made from the tables. */
 #include "cli/help.h"
 #include "gpt/gpt.h"
+#include "train/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,16 +46,16 @@ static void print_options(const mo_settings *table, bool saved)
 
 static void print_command(const cli_command *command)
 {
+  const bool run = command->base == &train_settings;
   const bool train = strcmp(command->name, "train") == 0;
   printf(".SS \"mousse %s%s%s\"\n", command->name, command->arguments[0] != '\0' ? " " : "",
          command->arguments);
   print_roff(command->summary);
   printf(".\n");
-  if (command->base != NULL && train) print_options(command->base, true);
-  if (command->base != NULL && train) printf(".PP\n.I Other options\n");
+  if (command->base != NULL && (train || !run)) print_options(command->base, run);
+  if (run && train) printf(".PP\n.I Other options\n");
   print_options(&command->settings, false);
-  if (command->base != NULL && !train)
-    printf(".PP\nTakes the options of\n.B mousse train\nas well.\n");
+  if (run && !train) printf(".PP\nTakes the options of\n.B mousse train\nas well.\n");
   if (command->details[0] == '\0') return;
   printf(".PP\n.nf\n");
   print_roff(command->details);

@@ -116,7 +116,7 @@ void terminal_put_end(terminal_text *text)
 void terminal_print(FILE *stream, const char *text, size_t length)
 {
   terminal_text whole = {.stream = stream};
-  terminal_put(&whole, text, length);
+  for (size_t i = 0; i < length; i++) put_byte(&whole, text[i]);
   terminal_put_end(&whole);
 }
 

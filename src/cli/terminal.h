@@ -39,7 +39,7 @@ typedef struct terminal_text {
 } terminal_text;
 void terminal_put(terminal_text *text, const char *bytes, size_t count);
 void terminal_put_end(terminal_text *text);
-/* The same for one whole text. */
+/* One whole text for people, cleaned wherever it goes. */
 void terminal_print(FILE *stream, const char *text, size_t length);
 
 /* The text as one word of a shell's command line, in quotes where it needs them. */

@@ -272,12 +272,12 @@ const float *gpt_generator_logits(const gpt_generator *g)
 }
 
 mousse_status gpt_generator_sample(gpt_generator *g, const gpt_sampling *sampling,
-                                   uint32_t *token, mo_error *error)
+                                   uint64_t place, uint32_t *token, mo_error *error)
 {
   MO_TRY(gpt_sampling_check(sampling, error));
   if (g->length == 0)
     return mo_fail(error, MOUSSE_WRONG_PHASE, "feed at least one token before sampling");
-  const double uniform = mo_random_uniform(sampling->seed, 0, g->length);
+  const double uniform = mo_random_uniform(sampling->seed, 0, place);
   *token =
       gpt_sample(g->logits, g->params->config.vocab_size, sampling, uniform, g->candidates);
   return MOUSSE_OK;
@@ -292,7 +292,7 @@ mousse_status gpt_generate(gpt_generator *g, const uint32_t *prompt, size_t leng
   MO_TRY(gpt_generator_feed(g, prompt, length, error));
   while (*produced < limit) {
     uint32_t token = 0;
-    MO_TRY(gpt_generator_sample(g, sampling, &token, error));
+    MO_TRY(gpt_generator_sample(g, sampling, g->length, &token, error));
     if (sampling->stop_token >= 0 && token == (uint64_t)sampling->stop_token) break;
     output[(*produced)++] = token;
     if (*produced == limit || g->length == g->capacity) break;

@@ -113,6 +113,9 @@ typedef struct gpt_sampling {
   double temperature; /* 0: always the most probable token */
   size_t top_k;       /* choose among the k most probable; 0: all */
   double top_p;       /* ... among the fewest with this much probability; 1: all */
+  double repetition; /* recent tokens: logits above 0 divided, below 0 multiplied; 0, 1: none */
+  const uint32_t *recent; /* borrowed */
+  size_t recent_count;
   uint64_t seed;
   int64_t stop_token; /* ends the text; -1: none */
 } gpt_sampling;
@@ -128,9 +131,10 @@ void gpt_generator_restart(gpt_generator *generator); /* forgets the text */
 mousse_status gpt_generator_feed(gpt_generator *generator, const uint32_t *tokens, size_t count,
                                  mo_error *error);
 const float *gpt_generator_logits(const gpt_generator *generator);
-/* Draws the next token from the logits; a function of the seed and the text's length. */
+/* Draws the next token from the logits; a function of the seed and the token's place in the
+ * text, which may have begun before what the generator holds. */
 mousse_status gpt_generator_sample(gpt_generator *generator, const gpt_sampling *sampling,
-                                   uint32_t *token, mo_error *error);
+                                   uint64_t place, uint32_t *token, mo_error *error);
 /* Feeds the prompt, then samples and feeds until `limit` tokens, the stop token (not stored) or
  * a full cache. */
 mousse_status gpt_generate(gpt_generator *generator, const uint32_t *prompt, size_t length,

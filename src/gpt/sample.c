@@ -1,4 +1,5 @@
-/* sample.c - one token out of a row of logits: temperature, top-k, top-p. */
+/* sample.c - one token out of a row of logits: a penalty on repetition, temperature,
+ * top-k, top-p. */
 #include "gpt/sample.h"
 
 #include <math.h>
@@ -12,15 +13,34 @@ mousse_status gpt_sampling_check(const gpt_sampling *sampling, mo_error *error)
   if (!(sampling->top_p > 0.0 && sampling->top_p <= 1.0))
     return mo_fail(error, MOUSSE_OUT_OF_RANGE, "top_p is %g, expected above 0 and at most 1",
                    sampling->top_p);
+  if (sampling->repetition != 0.0 &&
+      !(sampling->repetition >= 1.0 && sampling->repetition <= 1e6))
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                   "repetition_penalty is %g, expected 1 (none) or more", sampling->repetition);
   return MOUSSE_OK;
 }
 
-static uint32_t most_probable(const float *logits, size_t vocabulary)
+static uint32_t most_probable(const gpt_candidate *candidates, size_t count)
 {
   size_t best = 0;
-  for (size_t i = 1; i < vocabulary; i++)
-    if (logits[i] > logits[best]) best = i;
-  return (uint32_t)best;
+  for (size_t i = 1; i < count; i++)
+    if (candidates[i].weight > candidates[best].weight) best = i;
+  return candidates[best].token;
+}
+
+/* The logits as they count; a token is penalised once, however often it was there. */
+static void fill_candidates(gpt_candidate *candidates, const float *logits, size_t vocabulary,
+                            const gpt_sampling *sampling)
+{
+  const float penalty = (float)sampling->repetition;
+  for (size_t i = 0; i < vocabulary; i++)
+    candidates[i] = (gpt_candidate){logits[i], (uint32_t)i};
+  for (size_t i = 0; penalty > 1.0f && i < sampling->recent_count; i++) {
+    const uint32_t token = sampling->recent[i];
+    if (token >= vocabulary) continue;
+    candidates[token].weight =
+        logits[token] > 0 ? logits[token] / penalty : logits[token] * penalty;
+  }
 }
 
 /* Falling weights as rising whole numbers: the bits of a float, all of them of a negative one and
@@ -63,9 +83,8 @@ static void sort_candidates(gpt_candidate *candidates, gpt_candidate *spare, siz
 uint32_t gpt_sample(const float *logits, size_t vocabulary, const gpt_sampling *sampling,
                     double uniform, gpt_candidate *candidates)
 {
-  if (sampling->temperature == 0.0) return most_probable(logits, vocabulary);
-  for (size_t i = 0; i < vocabulary; i++)
-    candidates[i] = (gpt_candidate){logits[i], (uint32_t)i};
+  fill_candidates(candidates, logits, vocabulary, sampling);
+  if (sampling->temperature == 0.0) return most_probable(candidates, vocabulary);
   sort_candidates(candidates, candidates + vocabulary, vocabulary);
   candidates += vocabulary;
 

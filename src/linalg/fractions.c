@@ -62,7 +62,7 @@ static fit first_guess(double power, double low, double high, int count)
 }
 
 /* Shifts and residuals from the unknowns; returns the largest magnitude of a residual. */
-static double evaluate(fit *f)
+static double evaluate_fit(fit *f)
 {
   double worst = 0.0, factor[MO_MAX_FRACTIONS];
   for (int j = 0; j < f->count; j++) {
@@ -200,7 +200,7 @@ static void improve(fit *f, bool (*find_step)(const fit *, equations *), int ste
   for (int i = 0; i < steps && moved > 0.02 && find_step(f, &e); i++) {
     moved = i == 0 ? 1.0 : 0.0; /* the first one finds the coefficients */
     moved = fmax(moved, take(f, e.b));
-    const double worst = evaluate(f);
+    const double worst = evaluate_fit(f);
     if (!isfinite(worst)) return;
     if (worst >= *error) continue;
     *best = *f;
@@ -223,7 +223,7 @@ mo_fractions mo_fractions_fit(double power, double low, double high, int count)
   enum { SQUARES_STEPS = 12, EXTREMES_STEPS = 6 };
   fit f = first_guess(power, low, high, count), best = f;
   double error = INFINITY;
-  evaluate(&f);
+  evaluate_fit(&f);
   improve(&f, squares_step, SQUARES_STEPS, &best, &error);
   improve(&f, extremes_step, EXTREMES_STEPS, &best, &error);
   const double value = pow(high, -power);

@@ -50,9 +50,9 @@ mousse_status milestone_validate(trainer *t, mo_error *error)
   return last || trainer_due(step, t->run->val_loss_every) ? validate(t, error) : MOUSSE_OK;
 }
 
-static void collect_text(void *user, const char *bytes, size_t count)
+static bool collect_text(void *user, const char *bytes, size_t count)
 {
-  mo_buffer_add(user, bytes, count);
+  return mo_buffer_add(user, bytes, count);
 }
 
 /* A sample is for people: what goes wrong with it is said and does not matter. */
@@ -65,14 +65,14 @@ void milestone_sample(trainer *t)
   if (t->comm->rank > 0) return;
   mo_buffer_add(&text, t->run->sample_prompt, strlen(t->run->sample_prompt));
   const text_request request = {
-      .prompt = t->run->sample_prompt,
       .tokens = (size_t)t->run->sample_tokens,
       .sampling = {.temperature = 0.8, .top_p = 1, .seed = state->step, .stop_token = -1},
-      .threads = options_threads(t->run),
       .put = collect_text,
       .user = &text};
-  if (text_sample(t->session.params, &t->session.data.tokenizer, &request, &reason) !=
-      MOUSSE_OK)
+  const char *prompt = t->run->sample_prompt;
+  mo_buffer_add(&text, prompt, strlen(prompt));
+  if (text_sample(t->session.params, &t->session.data.tokenizer, prompt,
+                  options_threads(t->run), &request, &reason) != MOUSSE_OK)
     run_notify(&t->notices, "no sample: %s", reason.text);
   else if (t->display->sampled != NULL)
     t->display->sampled(t->display->user, state->step, text.data, text.size);

@@ -69,8 +69,8 @@ static bool holds(const char *directory, const train_options *resolved,
          same_options(resolved, there);
 }
 
-static mousse_status search(train_options *run, train_options *resolved, train_options *there,
-                            mo_error *error)
+static mousse_status search_out(train_options *run, train_options *resolved,
+                                train_options *there, mo_error *error)
 {
   *resolved = *run;
   MO_TRY(resolve(resolved, error));
@@ -91,7 +91,7 @@ mousse_status run_out_choose(train_options *run, mo_error *error)
   const size_t bytes = 2 * sizeof *run;
   train_options *space = mo_allocate(NULL, bytes);
   if (space == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to compare runs");
-  const mousse_status status = search(run, &space[0], &space[1], error);
+  const mousse_status status = search_out(run, &space[0], &space[1], error);
   mo_release(NULL, space, bytes);
   return status;
 }

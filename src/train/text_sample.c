@@ -3,38 +3,79 @@
 
 #include <string.h>
 
-/* The document's first token, then the prompt, of which the end is kept when it is too long. */
-static mousse_status encode_prompt(const mo_tokenizer *tokenizer, const char *prompt,
-                                   mo_id_list *ids, mo_error *error)
+mousse_status text_writer_open(text_writer *w, const gpt_params *params,
+                               const mo_tokenizer *tokenizer, size_t window, int threads,
+                               mo_error *error)
 {
-  mo_encoder *encoder = NULL;
-  if (!mo_id_list_reserve(ids, 1)) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for ids");
-  ids->ids[ids->count++] =
-      tokenizer->end_of_text != TOKENIZER_NONE ? tokenizer->end_of_text : 0;
-  MO_TRY(encoder_open(&encoder, tokenizer, error));
-  const mousse_status status = encoder_encode(encoder, prompt, strlen(prompt), ids, error);
-  encoder_close(encoder);
+  const size_t context = params->config.sequence_len;
+  *w = (text_writer){
+      .params = params, .tokenizer = tokenizer, .window = window < context ? window : context};
+  mousse_status status = encoder_open(&w->encoder, tokenizer, error);
+  if (status == MOUSSE_OK)
+    status = gpt_generator_create(&w->generator, params, w->window, threads, NULL, error);
+  if (status == MOUSSE_OK) status = text_writer_restart(w, error);
+  if (status != MOUSSE_OK) text_writer_close(w);
   return status;
 }
 
-static mousse_status check_ids(const gpt_params *params, const mo_id_list *ids, mo_error *error)
+void text_writer_close(text_writer *w)
 {
-  for (size_t i = 0; i < ids->count; i++)
-    if (ids->ids[i] >= params->config.vocab_size)
-      return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                     "the tokenizer gives token %u, but the model's vocabulary is %zu: they do "
-                     "not belong together",
-                     ids->ids[i], params->config.vocab_size);
+  gpt_generator_destroy(w->generator);
+  encoder_close(w->encoder);
+  mo_id_list_close(&w->ids);
+  *w = (text_writer){0};
+}
+
+static mousse_status append(text_writer *w, uint32_t token, mo_error *error)
+{
+  if (!mo_id_list_reserve(&w->ids, 1))
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for ids");
+  w->ids.ids[w->ids.count++] = token;
   return MOUSSE_OK;
 }
 
-/* Feeds the last `count` ids to an empty generator. */
-static mousse_status feed_end(gpt_generator *generator, const mo_id_list *ids, size_t count,
-                              mo_error *error)
+mousse_status text_writer_restart(text_writer *w, mo_error *error)
 {
-  if (count > ids->count) count = ids->count;
-  gpt_generator_restart(generator);
-  return gpt_generator_feed(generator, ids->ids + ids->count - count, count, error);
+  const uint32_t first = w->tokenizer->end_of_text;
+  w->ids.count = w->fed = w->held = 0;
+  gpt_generator_restart(w->generator);
+  return append(w, first != TOKENIZER_NONE ? first : 0, error);
+}
+
+static mousse_status check_ids(const text_writer *w, size_t first, mo_error *error)
+{
+  for (size_t i = first; i < w->ids.count; i++)
+    if (w->ids.ids[i] >= w->params->config.vocab_size)
+      return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                     "the tokenizer gives token %u, but the model's vocabulary is %zu: they do "
+                     "not belong together",
+                     w->ids.ids[i], w->params->config.vocab_size);
+  return MOUSSE_OK;
+}
+
+mousse_status text_writer_add(text_writer *w, const char *text, size_t length, mo_error *error)
+{
+  const size_t before = w->ids.count;
+  mousse_status status = encoder_encode(w->encoder, text, length, &w->ids, error);
+  if (status == MOUSSE_OK) status = check_ids(w, before, error);
+  if (status != MOUSSE_OK) w->ids.count = before;
+  return status;
+}
+
+/* What the generator has not seen; where it is full, the second half of its context again. */
+static mousse_status feed(text_writer *w, mo_error *error)
+{
+  size_t count = w->ids.count - w->fed;
+  if (count == 0) return MOUSSE_OK;
+  if (w->held + count > w->window) {
+    gpt_generator_restart(w->generator);
+    w->held = 0;
+    count = w->window / 2 + 1 < w->ids.count ? w->window / 2 + 1 : w->ids.count;
+  }
+  MO_TRY(gpt_generator_feed(w->generator, w->ids.ids + w->ids.count - count, count, error));
+  w->held += count;
+  w->fed = w->ids.count;
+  return MOUSSE_OK;
 }
 
 static bool is_end(const text_request *request, uint32_t token)
@@ -44,51 +85,35 @@ static bool is_end(const text_request *request, uint32_t token)
   return (int64_t)token == request->sampling.stop_token;
 }
 
-static mousse_status draw(gpt_generator *generator, size_t context,
-                          const mo_tokenizer *tokenizer, const text_request *request,
-                          mo_id_list *ids, mo_error *error)
+mousse_status text_writer_draw(text_writer *w, const text_request *request, mo_error *error)
 {
   gpt_sampling sampling = request->sampling;
-  size_t held = ids->count < context ? ids->count : context / 2 + 1;
-  MO_TRY(feed_end(generator, ids, held, error));
+  MO_TRY(feed(w, error));
   for (size_t drawn = 0; drawn < request->tokens; drawn++) {
     uint32_t token = 0;
     size_t length = 0;
-    /* The chance is a function of seed and place, and places repeat after a restart. */
-    sampling.seed = request->sampling.seed + drawn / context;
-    MO_TRY(gpt_generator_sample(generator, &sampling, &token, error));
+    sampling.recent = w->ids.ids + w->ids.count - w->held;
+    sampling.recent_count = w->held;
+    MO_TRY(gpt_generator_sample(w->generator, &sampling, w->ids.count, &token, error));
     if (is_end(request, token)) break;
-    const char *bytes = tokenizer_bytes(tokenizer, token, &length);
-    if (bytes != NULL) request->put(request->user, bytes, length);
-    if (!mo_id_list_reserve(ids, 1))
-      return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for ids");
-    ids->ids[ids->count++] = token;
-    if (held < context) {
-      held++;
-      MO_TRY(gpt_generator_feed(generator, &token, 1, error));
-    } else {
-      held = context / 2 + 1;
-      MO_TRY(feed_end(generator, ids, held, error));
-    }
+    const char *bytes = tokenizer_bytes(w->tokenizer, token, &length);
+    MO_TRY(append(w, token, error));
+    if (bytes != NULL && !request->put(request->user, bytes, length)) break;
+    if (drawn + 1 < request->tokens) MO_TRY(feed(w, error));
   }
   return MOUSSE_OK;
 }
 
 mousse_status text_sample(const gpt_params *params, const mo_tokenizer *tokenizer,
-                          const text_request *request, mo_error *error)
+                          const char *prompt, int threads, const text_request *request,
+                          mo_error *error)
 {
-  mo_id_list ids = {0};
-  gpt_generator *generator = NULL;
-  const size_t context = params->config.sequence_len;
-  size_t capacity = context; /* or less: long contexts need much memory */
-  mousse_status status = encode_prompt(tokenizer, request->prompt, &ids, error);
-  if (status == MOUSSE_OK) status = check_ids(params, &ids, error);
-  if (status == MOUSSE_OK && ids.count + request->tokens < context)
-    capacity = ids.count + request->tokens;
-  if (status == MOUSSE_OK)
-    status = gpt_generator_create(&generator, params, capacity, request->threads, NULL, error);
-  if (status == MOUSSE_OK) status = draw(generator, context, tokenizer, request, &ids, error);
-  gpt_generator_destroy(generator);
-  mo_id_list_close(&ids);
+  text_writer writer;
+  /* A token has at least one byte. */
+  const size_t most = strlen(prompt) + 1 + request->tokens;
+  MO_TRY(text_writer_open(&writer, params, tokenizer, most, threads, error));
+  mousse_status status = text_writer_add(&writer, prompt, strlen(prompt), error);
+  if (status == MOUSSE_OK) status = text_writer_draw(&writer, request, error);
+  text_writer_close(&writer);
   return status;
 }

@@ -1,4 +1,9 @@
-/* text_sample.h - text written by a model: tokens drawn one by one and decoded. */
+/* text_sample.h - text written by a model: tokens drawn one by one and decoded.
+ *
+ * A writer holds one text, which grows by what it is given and by what it draws. Beyond the
+ * model's context it goes on from the second half of what the model saw; each token's chance is
+ * a function of the seed and its place in the whole text, so no chance comes twice.
+ */
 #ifndef MOUSSE_TRAIN_TEXT_SAMPLE_H
 #define MOUSSE_TRAIN_TEXT_SAMPLE_H
 
@@ -6,19 +11,40 @@
 #include "gpt/gpt.h"
 
 typedef struct text_request {
-  const char *prompt; /* "": the text starts as a document does */
-  size_t tokens;      /* to draw */
+  size_t tokens; /* to draw */
   gpt_sampling sampling;
   const uint32_t *ends; /* more tokens that end it, beside sampling.stop_token; not put */
   size_t end_count;
-  int threads;
-  /* Called with the bytes of each token drawn. */
-  void (*put)(void *user, const char *bytes, size_t count);
+  /* Called with the bytes of each token drawn; false ends the text there. */
+  bool (*put)(void *user, const char *bytes, size_t count);
   void *user;
 } text_request;
 
-/* A text longer than the model's context goes on from its second half. */
+typedef struct text_writer {
+  const gpt_params *params;      /* borrowed */
+  const mo_tokenizer *tokenizer; /* borrowed */
+  gpt_generator *generator;
+  mo_encoder *encoder;
+  mo_id_list ids; /* the whole text, from the token that starts a document on */
+  size_t fed;     /* how many of them the generator has seen */
+  size_t held;    /* how many it holds: the last ones of those */
+} text_writer;
+
+/* window: how many tokens the model sees at most; long contexts need much memory. */
+mousse_status text_writer_open(text_writer *writer, const gpt_params *params,
+                               const mo_tokenizer *tokenizer, size_t window, int threads,
+                               mo_error *error);
+void text_writer_close(text_writer *writer); /* accepts a zeroed one */
+/* An empty text, as a document starts. */
+mousse_status text_writer_restart(text_writer *writer, mo_error *error);
+mousse_status text_writer_add(text_writer *writer, const char *text, size_t length,
+                              mo_error *error);
+mousse_status text_writer_draw(text_writer *writer, const text_request *request,
+                               mo_error *error);
+
+/* One text from a prompt; the writer lives for this call. */
 mousse_status text_sample(const gpt_params *params, const mo_tokenizer *tokenizer,
-                          const text_request *request, mo_error *error);
+                          const char *prompt, int threads, const text_request *request,
+                          mo_error *error);
 
 #endif

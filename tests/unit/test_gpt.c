@@ -443,7 +443,7 @@ static void test_sampling(void **state)
   size_t produced = 0;
   assert_int_equal(gpt_generator_create(&g, params, 20, 1, NULL, &error), MOUSSE_OK);
   gpt_sampling s = {.temperature = 1, .top_p = 1, .seed = 1, .stop_token = -1};
-  assert_int_equal(gpt_generator_sample(g, &s, a, &error), MOUSSE_WRONG_PHASE);
+  assert_int_equal(gpt_generator_sample(g, &s, 0, a, &error), MOUSSE_WRONG_PHASE);
   assert_int_equal(gpt_generate(g, &prompt, 1, &s, a, 1, &produced, &error),
                    MOUSSE_OUT_OF_RANGE);
   assert_int_equal(generate(g, s, a, 10), 10);
@@ -468,10 +468,10 @@ static void test_sampling(void **state)
   assert_int_equal(generate(g, s, b, 10), 0);
 
   s.temperature = NAN;
-  assert_int_equal(gpt_generator_sample(g, &s, a, &error), MOUSSE_OUT_OF_RANGE);
+  assert_int_equal(gpt_generator_sample(g, &s, 0, a, &error), MOUSSE_OUT_OF_RANGE);
   s.temperature = 1;
   s.top_p = 0;
-  assert_int_equal(gpt_generator_sample(g, &s, a, &error), MOUSSE_OUT_OF_RANGE);
+  assert_int_equal(gpt_generator_sample(g, &s, 0, a, &error), MOUSSE_OUT_OF_RANGE);
   assert_int_equal(gpt_generator_feed(g, a, 0, &error), MOUSSE_INVALID_ARGUMENT);
   gpt_generator_destroy(g);
   assert_int_equal(gpt_generator_create(&g, params, 151, 1, NULL, &error), MOUSSE_OUT_OF_RANGE);
