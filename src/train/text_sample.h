@@ -28,6 +28,7 @@ typedef struct text_writer {
   mo_id_list ids; /* the whole text, from the token that starts a document on */
   size_t fed;     /* how many of them the generator has seen */
   size_t held;    /* how many it holds: the last ones of those */
+  size_t window;  /* how many it can hold */
 } text_writer;
 
 /* window: how many tokens the model sees at most; long contexts need much memory. */

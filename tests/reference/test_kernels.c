@@ -1,4 +1,4 @@
-/* test_linalg.c - every kernel of linalg/ against plain loops in double, on ordinary,
+/* test_kernels.c - every kernel of linalg/ against plain loops in double, on ordinary,
  * degenerate and non-finite input. */
 #include "base/random.h"
 #include "check.h"
