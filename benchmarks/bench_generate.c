@@ -91,7 +91,7 @@ int main(int argc, char **argv)
     keep_best(&prompt, mo_seconds() - start);
     for (size_t i = 0; i < count; i++) {
       start = mo_seconds();
-      check(gpt_generator_sample(g, &sampling, &token, &error), &error);
+      check(gpt_generator_sample(g, &sampling, i, &token, &error), &error);
       check(gpt_generator_feed(g, &token, 1, &error), &error);
       keep_best(&one, mo_seconds() - start);
     }

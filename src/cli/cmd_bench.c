@@ -49,8 +49,8 @@ static void print_optimizers(const bench_report *r)
          "worst to mean", "state");
   for (size_t i = 0; i < r->optimizer_count; i++) {
     const bench_optimizer_result *o = &r->optimizers[i];
-    printf("%-10s %-6s %10.3f %12.3f %14.2f %8.0f MiB\n", o->name, o->sides, o->ratio,
-           o->ratio_between, o->worst_step_to_mean, (double)o->state_bytes / (1 << 20));
+    printf("%-10s %-6s %10.3f %12.3f %14.2f %9.0f MB\n", o->name, o->sides, o->ratio,
+           o->ratio_between, o->worst_step_to_mean, (double)o->state_bytes / 1e6);
   }
 }
 

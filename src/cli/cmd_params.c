@@ -1,4 +1,5 @@
 /* cmd_params.c - mousse params: every tensor with its role, shape, algorithm and memory. */
+#include "base/wording.h"
 #include "cli/run_options.h"
 #include "train/estimate.h"
 #include "train/run_model.h"
@@ -27,8 +28,8 @@ static void print_table(const train_estimate *e)
     printf("%-36s %-14s %14s  %-8s %10.4g %7.3g %12zu\n", t->name, groups_role_name(t->role),
            shape, t->algorithm, t->lr, t->weight_decay, t->state_bytes);
   }
-  printf("%zu tensors, %zu parameters, %zu bytes held by the optimizer\n", e->tensor_count,
-         e->parameters, e->optimizer_bytes);
+  printf("%s, %s, %s held by the optimizer\n", MO_COUNT(e->tensor_count, "tensor"),
+         MO_COUNT(e->parameters, "parameter"), MO_BYTES(e->optimizer_bytes));
 }
 
 static void print_json(const train_estimate *e)

@@ -1,4 +1,5 @@
 /* cmd_plan.c - mousse plan: what a run takes on several ranks, before they are rented. */
+#include "base/wording.h"
 #include "cli/rank_session.h"
 #include "cli/run_options.h"
 #include "comm/ranks.h"
@@ -32,16 +33,18 @@ static const mo_setting rows[] = {
 static void print_head(const train_options *run, const gpt_config *c, const plan_machine *m)
 {
   const double tokens = (double)run->batch_size * (double)c->sequence_len;
-  printf("model      %.1f M parameters: width %zu, %zu layers, context %zu, vocabulary %zu\n"
-         "step       %lld sequences, %.0f tokens, %.4g flops forward and backward\n"
+  printf("model      %.1f M parameters: width %zu, %s, context %zu, vocabulary %zu\n"
+         "step       %s, %s, %.4g flops forward and backward\n"
          "optimizer  %s%s%s%s\n"
-         "rank       %d threads, %.0f GFLOP/s, %.3g GB/s, %.3g us per message\n\n",
-         (double)gpt_parameter_count(c) / 1e6, c->n_embd, c->n_layer, c->sequence_len,
-         c->vocab_size, (long long)run->batch_size, tokens,
-         gpt_flops_per_token(c, c->sequence_len) * tokens, run->optimizer,
-         groups_are_alike(run) ? "" : ", ", groups_are_alike(run) ? "" : run->scalar_opt,
+         "rank       %s, %.0f GFLOP/s, %.3g GB/s, %.3g us per message\n\n",
+         (double)gpt_parameter_count(c) / 1e6, c->n_embd, MO_COUNT(c->n_layer, "layer"),
+         c->sequence_len, c->vocab_size, MO_COUNT(run->batch_size, "sequence"),
+         MO_COUNT(tokens, "token"), gpt_flops_per_token(c, c->sequence_len) * tokens,
+         run->optimizer, groups_are_alike(run) ? "" : ", ",
+         groups_are_alike(run) ? "" : run->scalar_opt,
          groups_are_alike(run) ? " for all tensors" : " for embedding and head",
-         options_threads(run), m->flops / 1e9, m->bandwidth / 1e9, 1e6 * m->latency);
+         MO_COUNT(options_threads(run), "thread"), m->flops / 1e9, m->bandwidth / 1e9,
+         1e6 * m->latency);
   printf("%6s %10s %12s %10s %12s %12s %10s | %9s %9s %10s %9s %9s\n", "ranks", "model GB",
          "optimizer GB", "state GB", "compute TF", "optimizer TF", "sent GB", "compute s",
          "optim. s", "exchange s", "step s", "tokens/s");

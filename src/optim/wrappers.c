@@ -100,8 +100,8 @@ void mo_wrapper_after(const mousse_optimizer *opt, const mo_param *param, size_t
 }
 
 /* Of elements of the own share. */
-static void evaluate(const mousse_optimizer *opt, const mo_param *param, size_t start,
-                     size_t count, float *to)
+static void put_evaluated(const mousse_optimizer *opt, const mo_param *param, size_t start,
+                          size_t count, float *to)
 {
   const float *base = array_of(param, "base", start), *e = array_of(param, "average", start);
   const float weight = (float)opt->options.average_weight;
@@ -133,7 +133,7 @@ static mousse_status spread_share(mousse_optimizer *opt, const mo_param *param,
   float chunk[CHUNK];
   for (size_t done = 0; done < share->count; done += CHUNK) {
     const size_t left = share->count - done, count = left < CHUNK ? left : CHUNK;
-    if (share == param->own) evaluate(opt, param, done, count, chunk);
+    if (share == param->own) put_evaluated(opt, param, done, count, chunk);
     if (comm->size > 1 && comm->broadcast(comm->context, chunk, count, share->owner) != 0)
       return mo_come_apart(opt, "share weights");
     put(param, share->first + done, count, chunk, data);

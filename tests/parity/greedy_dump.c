@@ -55,7 +55,7 @@ int main(int argc, char **argv)
   }
   for (size_t i = 0; i < steps; i++) {
     write_logarithms(out, gpt_generator_logits(g), config.vocab_size);
-    check(gpt_generator_sample(g, &greedy, &token, &error), &error);
+    check(gpt_generator_sample(g, &greedy, 0, &token, &error), &error);
     printf("%u\n", token);
     if (i + 1 < steps) check(gpt_generator_feed(g, &token, 1, &error), &error);
   }
