@@ -26,7 +26,10 @@ typedef struct values {
 } values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_TEXT(values, init, "", "a run, a checkpoint or a safetensors file (required)"),
+    MO_SETTING_TEXT(
+        values, init, "",
+        "a run, a checkpoint, a model folder (ours or Hugging Face's) or a file of weights "
+        "(required)"),
     MO_SETTING_TEXT(values, data_dir, "", "directory of token shards; by default the run's"),
     MO_SETTING_TEXT(values, split, "val", "which shards: val or train"),
     MO_SETTING_INTEGER(values, sequence_length, "0", 0, 1048576,

@@ -4,10 +4,28 @@
 #include "formats/hf_weights.h"
 #include "formats/llmc.h"
 
+#include <stdio.h>
+#include <string.h>
+
+/* A file that we write but do not read: said, before something else is made of it. */
+static mousse_status refuse_gguf(const char *path, mo_error *error)
+{
+  char start[4] = "";
+  FILE *file = fopen(path, "rb");
+  const size_t got = file != NULL ? fread(start, 1, sizeof start, file) : 0;
+  if (file != NULL) fclose(file);
+  if (got != sizeof start || memcmp(start, "GGUF", sizeof start) != 0) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_BAD_FORMAT,
+                 "%s: GGUF files are written, not read; give the model folder that it was made "
+                 "from",
+                 path);
+}
+
 mousse_status format_read_config(const model_place *place, gpt_config *config, mo_error *error)
 {
   bool foreign = false;
   model_family family = FAMILY_NONE;
+  MO_TRY(refuse_gguf(place->weights, error));
   if (llmc_is_checkpoint(place->weights))
     return llmc_read_config(place->weights, config, error);
   return hf_load_config(config, &foreign, &family, place->folder, error);

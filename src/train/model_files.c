@@ -22,7 +22,7 @@ static mousse_status no_model(const char *path, mo_error *error)
 {
   return mo_fail(error, MOUSSE_IO,
                  "%s: neither model.safetensors nor a checkpoint is in it; expected a run, a "
-                 "checkpoint or a safetensors file",
+                 "checkpoint, a model folder or a file of weights",
                  path);
 }
 
@@ -111,8 +111,9 @@ mousse_status model_files_find(model_files *files, const char *path, const run_n
   const char *at = strrchr(path, '@'), *which = "";
   *files = (model_files){.run = ""};
   if (path[0] == '\0')
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "init is not set: give a run, a checkpoint or a safetensors file");
+    return mo_fail(
+        error, MOUSSE_INVALID_ARGUMENT,
+        "init is not set: give a run, a checkpoint, a model folder or a file of weights");
   snprintf(name, sizeof name, "%s", path);
   while (strlen(name) > 1 && name[strlen(name) - 1] == '/') name[strlen(name) - 1] = '\0';
   if (access(path, F_OK) != 0 && at != NULL && at > path) {

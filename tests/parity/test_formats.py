@@ -220,6 +220,13 @@ def check_fine_tuning(root):
     print("fine-tuning: frozen tensors come back byte for byte, all others have moved")
 
 
+def check_gguf_is_not_read(root):
+    (root / "model.gguf").write_bytes(b"GGUF" + bytes(100))
+    refused = subprocess.run([MOUSSE, "checkpoint", "export", root / "model.gguf", "--out", root / "no"], text=True,
+                             stderr=subprocess.PIPE)
+    assert refused.returncode != 0 and "GGUF files are written, not read" in refused.stderr, refused.stderr
+
+
 def check_own(root):
     """The paper's model and another table: the folder's own PyTorch file runs them."""
     tables = {"paper": {}, "mixed": {"norm": "layer_norm", "mlp": "gelu", "qk_norm": "gain", "n_kv_head": 2,
@@ -251,6 +258,7 @@ def main():
         check_llmc(root)
         check_own(root)
         check_fine_tuning(root)
+        check_gguf_is_not_read(root)
 
 
 main()
