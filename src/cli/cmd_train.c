@@ -74,7 +74,10 @@ static mousse_status dry_run(const train_options *run, const run_notices *notice
 
 static void print_outcome(const train_outcome *o, uint64_t steps)
 {
-  if (o->idle)
+  if (o->idle && o->early)
+    printf("%s: stopped early already, at step %s; a larger --patience goes on\n", o->directory,
+           MO_NUMBER(o->state.step));
+  else if (o->idle)
     printf("%s: complete already: %s are taken; more --num-iterations go on\n", o->directory,
            MO_COUNT(o->state.step, "step"));
   else if (o->early)

@@ -83,6 +83,7 @@ mousse_status estimate_open(train_estimate *e, const train_options *run,
   const size_t parameters = gpt_parameter_count(config);
   *e = (train_estimate){.config = *config, .ranks = ranks, .parameters = parameters};
   e->model_bytes = gpt_plan_bytes(config, &shape) + (ranks > 1 ? EXCHANGE_BYTES : 0);
+  if (run->ema > 0) e->model_bytes += parameters * sizeof(float);
   e->gradient_bytes = gradient_tree_bytes(options_slices(run), (size_t)ranks, parameters);
   e->flops_per_step = gpt_flops_per_token(config, config->sequence_len) *
                       (double)config->sequence_len * (double)run->batch_size;

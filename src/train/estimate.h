@@ -1,7 +1,8 @@
 /* estimate.h - what a run takes, from its options alone, on one rank or several. Nothing of the
  * model's size is allocated: the optimizer is planned, not prepared.
  *
- *     model      weights, gradients, activations; on several ranks the exchange
+ *     model      weights, gradients, activations, the weights' average; on several ranks the
+ *                exchange
  *     gradient   sums of slices that wait for their neighbours (gradient.h)
  *     optimizer  state and working memory, of the rank that holds most
  */

@@ -1,6 +1,7 @@
 /* text_sample.c - prompt to ids, ids to ids, ids to text. */
 #include "train/text_sample.h"
 
+#include <math.h>
 #include <string.h>
 
 mousse_status text_writer_open(text_writer *w, const gpt_params *params,
@@ -85,6 +86,16 @@ static bool is_end(const text_request *request, uint32_t token)
   return (int64_t)token == request->sampling.stop_token;
 }
 
+static mousse_status check_logits(const gpt_generator *generator, size_t count, mo_error *error)
+{
+  const float *logits = gpt_generator_logits(generator);
+  for (size_t i = 0; i < count; i++)
+    if (!isfinite(logits[i]))
+      return mo_fail(error, MOUSSE_NOT_FINITE,
+                     "the model's probabilities are not finite: its weights are broken");
+  return MOUSSE_OK;
+}
+
 mousse_status text_writer_draw(text_writer *w, const text_request *request, mo_error *error)
 {
   gpt_sampling sampling = request->sampling;
@@ -94,6 +105,7 @@ mousse_status text_writer_draw(text_writer *w, const text_request *request, mo_e
     size_t length = 0;
     sampling.recent = w->ids.ids + w->ids.count - w->held;
     sampling.recent_count = w->held;
+    MO_TRY(check_logits(w->generator, w->params->config.vocab_size, error));
     MO_TRY(gpt_generator_sample(w->generator, &sampling, w->ids.count, &token, error));
     if (is_end(request, token)) break;
     const char *bytes = tokenizer_bytes(w->tokenizer, token, &length);

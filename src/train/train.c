@@ -158,8 +158,8 @@ static mousse_status write_record(const trainer *t, mo_error *error)
                                .ranks = t->comm->size,
                                .threads = options_threads(t->run)};
   MO_TRY(mo_path_join(path, sizeof path, s->directory, "config.yaml", error));
-  MO_TRY(options_write(t->run, path, error));
-  return history_write(s->directory, &entry, error);
+  MO_TRY(history_write(s->directory, &entry, error));
+  return options_write(t->run, path, error);
 }
 
 /* Every notice from before is a line with its time. */

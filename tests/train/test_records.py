@@ -175,6 +175,8 @@ class Records(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIsNone(json.loads(done.stdout, parse_constant=self.fail)["loss"])
         self.assertIn("not finite", done.stderr)
+        self.assertIn("not finite", self.failure(1, "generate", "--init", broken, "--tokenizer",
+                                                 self.lab.data))
 
     def broken_weights(self):
         source = self.calm / "checkpoints" / f"step-{STEPS:010d}"
@@ -350,7 +352,7 @@ class Records(unittest.TestCase):
         self.assertIn(last, harness.steps_of(out))
         self.assertTrue(best == 0 or best in harness.steps_of(out))
         before = contents(out)
-        self.assertIn("complete already", self.lab.call(*words).stdout)
+        self.assertIn("stopped early already", self.lab.call(*words).stdout)
         self.assertEqual(contents(out), before)
 
     def test_a_branch_goes_its_own_way(self):

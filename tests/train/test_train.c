@@ -7,6 +7,7 @@
 #include "train/run_model.h"
 #include "train/session.h"
 #include "train/tensorboard.h"
+#include "train/text_sample.h"
 
 #include <math.h>
 #include <string.h>
@@ -429,6 +430,51 @@ static void logs_never_fail(void **state)
   assert_non_null(strstr(notices, "metrics.jsonl: cannot open"));
 }
 
+static bool collect_byte(void *user, const char *bytes, size_t count)
+{
+  return mo_buffer_add(user, bytes, count);
+}
+
+/* A model of zeros gives every token the same chance, so the text is the random numbers: beyond
+ * the context no stretch of them comes back, not even that of another seed. */
+static void long_texts_do_not_repeat(void **state)
+{
+  enum { CONTEXT = 16, WINDOW = CONTEXT / 2, FIRST = CONTEXT, WINDOWS = 12 };
+  const gpt_config config = {
+      .vocab_size = 256, .n_layer = 1, .n_head = 2, .n_embd = 8, .sequence_len = CONTEXT};
+  gpt_params *params = NULL;
+  mo_tokenizer tokenizer = {0};
+  mo_buffer texts[2] = {{0}};
+  mo_error error = {{0}};
+  (void)state;
+  assert_int_equal(gpt_params_create(&params, &config, false, NULL, &error), MOUSSE_OK);
+  assert_int_equal(tokenizer_make_bytes(&tokenizer, &error), MOUSSE_OK);
+  for (uint64_t seed = 0; seed < 2; seed++) {
+    const text_request request = {
+        .tokens = FIRST + WINDOWS * WINDOW,
+        .sampling = {.temperature = 1, .top_p = 1, .seed = 5 + seed, .stop_token = -1},
+        .put = collect_byte,
+        .user = &texts[seed]};
+    if (text_sample(params, &tokenizer, "", 1, &request, &error) != MOUSSE_OK)
+      fail_msg("%s", error.text);
+    assert_int_equal(texts[seed].size, FIRST + WINDOWS * WINDOW);
+  }
+  for (size_t i = 0; i < 2 * WINDOWS; i++)
+    for (size_t k = 0; k < i; k++) {
+      const char *a = texts[i % 2].data + FIRST + i / 2 * WINDOW;
+      const char *b = texts[k % 2].data + FIRST + k / 2 * WINDOW;
+      assert_true(memcmp(a, b, WINDOW) != 0);
+      assert_true(memcmp(a, texts[k % 2].data + WINDOW, WINDOW) != 0);
+    }
+  params->values[params->value_count - 1] = NAN;
+  const text_request request = {.tokens = 1, .sampling = {.top_p = 1}};
+  assert_int_equal(text_sample(params, &tokenizer, "", 1, &request, &error), MOUSSE_NOT_FINITE);
+  mo_buffer_close(&texts[0]);
+  mo_buffer_close(&texts[1]);
+  tokenizer_close(&tokenizer);
+  gpt_params_destroy(params);
+}
+
 /* The published check value of CRC-32C, and one record byte by byte. */
 static void event_records(void **state)
 {
@@ -472,6 +518,7 @@ int main(void)
       scratch_test(evaluation_is_the_mean_over_windows),
       scratch_test(metrics_are_cut_back),
       scratch_test(logs_never_fail),
+      cmocka_unit_test(long_texts_do_not_repeat),
       cmocka_unit_test(event_records),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
