@@ -291,6 +291,21 @@ static mousse_status compare_options(const comparison *c, mo_error *error)
   return MOUSSE_OK;
 }
 
+/* The options under their names of today; NULL: no memory, or no options. */
+static json_t *rename_options(json_t *options)
+{
+  const char *key = NULL;
+  json_t *value = NULL, *renamed = json_object();
+  json_object_foreach(options, key, value)
+  {
+    const mo_setting *row = mo_settings_find(&train_settings, key);
+    if (json_object_set(renamed, row != NULL ? row->name : key, value) == 0) continue;
+    json_decref(renamed);
+    return NULL;
+  }
+  return renamed;
+}
+
 static mousse_status compare_object(const json_t *object, const trainer_demand *demand,
                                     option_changes *changes, const run_notices *notices,
                                     mo_error *error)
@@ -298,10 +313,14 @@ static mousse_status compare_object(const json_t *object, const trainer_demand *
   char data[17];
   const bool first_edition = version_of(object) == 1;
   json_t *now = collect_options(first_edition ? demand->given : demand->resolved);
-  const comparison c = {json_object_get(object, "options"), now, changes, notices};
-  if (now == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to compare options");
-  const mousse_status status = compare_options(&c, error);
+  json_t *before = rename_options(json_object_get(object, "options"));
+  const comparison c = {before, now, changes, notices};
+  const mousse_status status =
+      now != NULL && before != NULL
+          ? compare_options(&c, error)
+          : mo_fail(error, MOUSSE_NO_MEMORY, "no memory to compare options");
   json_decref(now);
+  json_decref(before);
   if (status != MOUSSE_OK) return status;
   checksum_text(first_edition ? demand->data_fingerprint : demand->data_checksum, data);
   if (strcmp(text_of(object, "data"), data) != 0) note_change(&c, "the training data");

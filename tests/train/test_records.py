@@ -130,6 +130,7 @@ class Records(unittest.TestCase):
                               shampoo_update_freq="", shampoo_epsilon="", shampoo_alpha="",
                               shampoo_beta="", LR_correction="", shampoo_norm="", use_LorR="")
         old["options"]["opt.refresh_every"] = "5"
+        old["options"]["shards"] = old["options"].pop("slices")
         (folder / "trainer.json").write_text(json.dumps(old))
         options = [line for line in (out / "config.yaml").read_text().splitlines()
                    if not line.startswith(("opt.", "scalar.", "lr", "mu", "shampoo", "adjust",
