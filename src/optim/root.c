@@ -83,7 +83,8 @@ void mo_root_damp(size_t n, const mo_root_rule *rule, double *values)
   }
   if (rule->damping == MO_DAMP_TRACE) /* below the rounding of float statistics: none */
     for (size_t i = 0; i < n; i++)
-      if (values[i] < 4.0 * (double)FLT_EPSILON * highest) values[i] = 0.0;
+      if (values[i] < fmin(4.0 * (double)FLT_EPSILON, 0.2 * rule->eps) * highest)
+        values[i] = 0.0;
   const double shift = shift_of(rule, lowest, highest, mean);
   const double floor = rule->damping == MO_DAMP_ABSOLUTE ? rule->eps : shift;
   for (size_t i = 0; i < n; i++) values[i] = fmax(values[i] + shift, floor);
@@ -109,14 +110,16 @@ static double normalisation(size_t n, double trace, const mo_root_rule *rule)
 {
   const double factor =
       rule->correction / ((double)rule->grad_scale * (double)rule->grad_scale);
-  return rule->trace_norm ? factor * (double)n / (factor * trace + rule->eps) : factor;
+  const double least = rule->damping == MO_DAMP_ABSOLUTE ? rule->eps : 0.0;
+  return rule->trace_norm ? factor * (double)n / (factor * trace + least) : factor;
 }
 
 /* Statistics that faded in a long pause of the gradient to where floats end have lost their
  * shape. The root of before has it still; where damping is absolute it decides alone. */
 static bool faded(const mo_root_rule *rule, double trace)
 {
-  const bool absolute = rule->damping == MO_DAMP_ABSOLUTE || rule->damping == MO_DAMP_FLOOR;
+  const bool absolute = rule->damping == MO_DAMP_ABSOLUTE ||
+                        (rule->damping == MO_DAMP_FLOOR && !rule->trace_norm);
   return !absolute && trace < 1e-33;
 }
 

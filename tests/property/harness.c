@@ -57,6 +57,27 @@ static void fill_covariance(float *values, size_t n, uint64_t seed)
                                   mo_random_normal(seed, 0, i) * mo_random_normal(seed, 0, j));
 }
 
+/* Covariances, or the normal numbers of another gradient. */
+static void fill_input(const mousse_input *input, size_t rows, size_t cols, uint64_t seed,
+                       float *values)
+{
+  const size_t m = input->rows == MOUSSE_ROWS ? rows : cols;
+  const size_t n = input->cols == MOUSSE_ROWS ? rows : cols;
+  if (input->rows == input->cols)
+    fill_covariance(values, m, 5 + seed);
+  else
+    fill_normal(values, m * n, 1, 4, seed);
+}
+
+void fill_inputs(const rig_param *p, uint64_t step)
+{
+  const mousse_input *input;
+  for (size_t i = 0;
+       p->algorithm != NULL && (input = mousse_algorithm_input(p->algorithm, i)) != NULL; i++)
+    if (p->inputs[i] != NULL)
+      fill_input(input, p->rows, p->cols, i + RIG_MAX_INPUTS * step, p->inputs[i]);
+}
+
 void bind_inputs(mousse_optimizer *opt, const char *algorithm, const char *name, size_t rows,
                  size_t cols, float *inputs[RIG_MAX_INPUTS])
 {
@@ -67,10 +88,7 @@ void bind_inputs(mousse_optimizer *opt, const char *algorithm, const char *name,
     const size_t n = input->cols == MOUSSE_ROWS ? rows : cols;
     inputs[i] = malloc(m * n * sizeof(float));
     assert_non_null(inputs[i]);
-    if (input->rows == input->cols)
-      fill_covariance(inputs[i], m, 5 + i);
-    else
-      fill_normal(inputs[i], m * n, 1, 4, i);
+    fill_input(input, rows, cols, i, inputs[i]);
     assert_int_equal(mousse_bind_input(opt, name, input->name, inputs[i]), MOUSSE_OK);
   }
 }
@@ -78,6 +96,7 @@ void bind_inputs(mousse_optimizer *opt, const char *algorithm, const char *name,
 mousse_status rig_try_add(rig *r, const char *algorithm, size_t rows, size_t cols)
 {
   rig_param *p = rig_new_param(r, rows, cols);
+  p->algorithm = algorithm;
   const mousse_status s = mousse_add_group(r->opt, algorithm, &p->group);
   if (s != MOUSSE_OK) return s;
   const mousse_status added =
@@ -124,8 +143,10 @@ void rig_single(rig *r, const mousse_env *env, const char *algorithm, size_t row
 
 void rig_gradients(rig *r, uint64_t step)
 {
-  for (size_t i = 0; i < r->count; i++)
+  for (size_t i = 0; i < r->count; i++) {
     fill_normal(r->params[i].grad, r->params[i].count, 1, 100 + step, i);
+    fill_inputs(&r->params[i], step);
+  }
 }
 
 void rig_step(rig *r, uint64_t step)
@@ -178,6 +199,12 @@ void assert_same_weights(const rig *found, const rig *expected)
   const bool same = rig_weights_are(found, weights);
   free(weights);
   assert_true(same);
+}
+
+bool first_step_is_idle(const char *algorithm)
+{
+  return strcmp(algorithm, "soap") == 0 || strcmp(algorithm, "klshampoo") == 0 ||
+         strcmp(algorithm, "klsoap") == 0;
 }
 
 void assert_error_mentions(const mousse_optimizer *opt, const char *word)

@@ -23,6 +23,7 @@ typedef struct rig_param {
   int group;     /* its own */
   size_t rows, cols, count;
   float *value, *grad; /* owned by the rig */
+  const char *algorithm;
   float *inputs[RIG_MAX_INPUTS];
 } rig_param;
 
@@ -67,8 +68,10 @@ mousse_status rig_set_all(rig *r, int group, const char *options);
 void bind_inputs(mousse_optimizer *opt, const char *algorithm, const char *name, size_t rows,
                  size_t cols, float *inputs[RIG_MAX_INPUTS]);
 
-/* Random normal gradients that depend on (parameter, step) only, for every parameter. */
+/* Random normal gradients, and inputs, that depend on (parameter, step) only, for every
+ * parameter. */
 void rig_gradients(rig *r, uint64_t step);
+void fill_inputs(const rig_param *p, uint64_t step);
 void fill_normal(float *values, size_t count, double deviation, uint64_t seed, uint64_t stream);
 void fill_low_rank(float *values, size_t rows, size_t cols, size_t rank, uint64_t seed);
 
@@ -77,6 +80,9 @@ float *rig_weights(const rig *r); /* owned by the caller: free() */
 bool rig_weights_are(const rig *r, const float *weights);
 bool rig_weights_finite(const rig *r);
 void assert_same_weights(const rig *found, const rig *expected); /* bit for bit */
+
+/* Whether the first step only makes a basis and leaves the weights as they are. */
+bool first_step_is_idle(const char *algorithm);
 
 /* The error text is there and mentions the word. */
 void assert_error_mentions(const mousse_optimizer *opt, const char *word);

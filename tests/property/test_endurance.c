@@ -7,16 +7,15 @@
  *
  *     ctest --preset dev -R endurance -V        prints the table of docs/optimizers.md
  */
-#include "property/harness.h"
+#include "property/against.h"
 #include "reference/dense.h"
-#include "reference/reference.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 5000, ROWS = 8, COLS = 8, COUNT = ROWS * COLS };
+enum { LONG = 5000, ROWS = 8, COLS = 8, COUNT = ROWS * COLS };
 
 /* The size of the gradient at a step; the elements are random normal numbers times it. */
 static double zeros(int t)
@@ -37,7 +36,7 @@ static double shrinking(int t)
 
 static double growing(int t)
 {
-  return 1e-38 * pow(10, 75.0 * t / STEPS); /* to 1e37 */
+  return 1e-38 * pow(10, 75.0 * t / LONG); /* to 1e37 */
 }
 
 static double ordinary(int t)
@@ -90,7 +89,7 @@ static void fill(const rig_param *p, const schedule *s, int t)
 /* All schedules in turn; the first lasts until momentum and statistics have faded. */
 static void fill_medley(const rig_param *p, int t)
 {
-  static const int until[SCHEDULES] = {1800, 2000, 2600, 3200, 3700, 4200, 4600, STEPS};
+  static const int until[SCHEDULES] = {1800, 2000, 2600, 3200, 3700, 4200, 4600, LONG};
   size_t which = 0;
   while (t > until[which]) which++;
   const int first = which > 0 ? until[which - 1] : 0;
@@ -110,19 +109,21 @@ static void step(rig *r, const char *name, const char *options, const char *sche
 typedef struct race {
   rig r;
   ref_optimizer *reference; /* NULL: there is none */
-  double start[COUNT], w[COUNT], g[COUNT];
+  double start[COUNT], w[COUNT], g[COUNT], *inputs[REF_INPUTS];
 } race;
 
 static void race_start(race *x, const char *name, const char *options)
 {
   rig_single(&x->r, NULL, name, ROWS, COLS, options);
   x->reference = ref_exists(name) ? ref_create(name, ROWS, COLS, options) : NULL;
+  for (size_t i = 0; i < REF_INPUTS; i++) x->inputs[i] = NULL;
   for (size_t i = 0; i < COUNT; i++) x->w[i] = x->start[i] = x->r.params[0].value[i];
 }
 
 static void race_step(race *x)
 {
   if (x->reference == NULL) return;
+  if (x->inputs[0] == NULL) give_inputs(&x->r.params[0], 1, x->reference, x->inputs);
   for (size_t i = 0; i < COUNT; i++) x->g[i] = x->r.params[0].grad[i];
   ref_step(x->reference, x->w, x->g);
 }
@@ -138,8 +139,9 @@ static double race_end(race *x, double *allowed)
     size = hypot(size, fmax(fabs(x->start[i]), fabs(x->w[i])));
   }
   const double error = x->reference == NULL ? -1 : way > 0 ? wrong / way : wrong;
-  *allowed = 4 * sqrt(STEPS) * 0x1p-25 * (way > 0 ? size / way : size);
+  *allowed = 4 * sqrt(LONG) * 0x1p-25 * (way > 0 ? size / way : size);
   if (x->reference != NULL) ref_free(x->reference);
+  for (size_t i = 0; i < REF_INPUTS; i++) free(x->inputs[i]);
   rig_stop(&x->r);
   return error;
 }
@@ -148,12 +150,22 @@ static double run(const char *name, const schedule *s, double *allowed)
 {
   race x;
   race_start(&x, name, "");
-  for (int t = 1; t <= STEPS; t++) {
+  for (int t = 1; t <= LONG; t++) {
     fill(&x.r.params[0], s, t);
     race_step(&x);
     step(&x.r, name, "", s->name, t);
   }
   return race_end(&x, allowed);
+}
+
+/* Methods whose step has one length however short the momentum: they follow its direction to the
+ * end of float, their references beyond it. */
+static bool never_fades(const char *name)
+{
+  static const char *const names[] = {"adamuon", "asgo", "dasgo", "sinksoap"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(name, names[i]) == 0) return true;
+  return false;
 }
 
 /* How far from the reference it may be, as a part of the way. */
@@ -163,6 +175,19 @@ static double limit(const char *name, const schedule *s)
    * element, where ordinary gradients are 1e-3; and with one row, most of the basis is free. */
   if (strcmp(name, "soap") == 0 && s->pattern == ONE_OUTLIER) return 3;
   if (strcmp(name, "soap") == 0 && s->pattern == ONE_ROW) return 0.1;
+  /* The polar factor leaves out singular values of less than 1e-6 of the largest; an outlier
+   * makes them pass that limit one by one as it fades. */
+  if (never_fades(name) && (s->size == zeros || s->size == shrinking || s->size == pauses))
+    return 1;
+  /* It sees the scale: far above 1 its damping is below the rounding of its factors. */
+  if (strcmp(name, "fismo") == 0 && s->size != ordinary) return 1;
+  if (strcmp(name, "fismo") == 0 && s->pattern == ONE_OUTLIER) return 3;
+  /* Statistics divided by eigenvalues that are 1e30 off from step to step. */
+  if (strncmp(name, "kl", 2) == 0 && s->size == alternating) return 2;
+  /* The basis of one gradient, and that gradient again: all elements but the diagonal ones are
+   * rounding, and are divided by their own size. */
+  if (strcmp(name, "soapmuon") == 0 && (s->size == zeros || s->size == pauses)) return 0.5;
+  if (strcmp(name, "sumo") == 0 && s->pattern == ONE_OUTLIER) return 0.2;
   /* From 1e30 on, the momentum reaches the end of float before an epsilon of 1e-7 ends it. */
   return s->size == pauses ? 5e-2 : 2e-2;
 }
@@ -171,6 +196,7 @@ static void test_every_algorithm_through_every_schedule(void **state)
 {
   (void)state;
   const char *name;
+  size_t wrong = 0;
   printf("%-10s", "");
   for (size_t s = 0; s < SCHEDULES; s++) printf(" %11s", schedules[s].name);
   printf("\n");
@@ -183,18 +209,20 @@ static void test_every_algorithm_through_every_schedule(void **state)
         printf(" %11s", "finite");
       else
         printf(" %11.1e", error);
-      if (error > limit(name, &schedules[s]) + allowed)
-        fail_msg("%s %s: off by %g of the way", name, schedules[s].name, error);
+      if (error <= limit(name, &schedules[s]) + allowed) continue;
+      print_error("%s %s: off by %g of the way\n", name, schedules[s].name, error);
+      wrong++;
     }
     printf("\n");
   }
+  assert_int_equal(wrong, 0);
 }
 
 static void endure(const char *name, const char *options)
 {
   rig r;
   rig_single(&r, NULL, name, 9, 6, options);
-  for (int t = 1; t <= STEPS; t++) {
+  for (int t = 1; t <= LONG; t++) {
     fill_medley(&r.params[0], t);
     step(&r, name, options, "medley", t);
   }

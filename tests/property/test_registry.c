@@ -261,6 +261,10 @@ static bool find_others(const char *name, const mousse_option *option, char *oth
 {
   const mousse_option *other;
   others[0] = '\0';
+  if (strcmp(option->name, "decay") == 0)
+    snprintf(others, size, "weight_decay=0.5 lr_peak=0.5");
+  if (strcmp(option->name, "lr_peak") == 0)
+    snprintf(others, size, "weight_decay=0.5 decay=corrected");
   if (some_value_changes(name, others, option)) return true;
   for (size_t i = 0; (other = mousse_algorithm_option(name, i)) != NULL; i++)
     for (size_t c = 0; other->choices != NULL && other->choices[c] != NULL; c++) {

@@ -2,7 +2,7 @@
  *
  *     M <- mu*M + (1-mu)*G                               (nesterov off; else (1-mu)*G + mu*M)
  *     asgo:   V <- beta2*V + (1-beta2)*C,  C = G*G^T if m < n, else G^T*G
- *             U = V^(-1/2)*M or M*V^(-1/2)
+ *             U = V^(-1/2)*M or M*V^(-1/2), the root renewed when (t-1) mod refresh_every [1] == 0
  *     dasgo:  v_j <- beta2*v_j + (1-beta2)*sum_i G_ij^2;  U = M/sqrt(v+eps)
  *     U <- U * 0.2*sqrt(m*n)/||U||
  *     W <- W*(1 - lr*weight_decay) - lr*U
@@ -17,13 +17,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOMENTUM, STATISTICS };
+enum { MOMENTUM, STATISTICS, ROOT };
 
 static void layout(const ref_optimizer *r, size_t counts[REF_PARTS])
 {
   const size_t small = r->rows < r->cols ? r->rows : r->cols;
   counts[MOMENTUM] = r->rows * r->cols;
-  counts[STATISTICS] = small * small;
+  counts[STATISTICS] = counts[ROOT] = small * small;
 }
 
 /* u has the RMS 0.2. */
@@ -49,17 +49,16 @@ static void asgo_step(ref_optimizer *r, double *w, const double *g)
 {
   const size_t m = r->rows, n = r->cols, small = m < n ? m : n;
   const double beta2 = ref_number(r, "beta2", 0.8);
-  double *u = ref_zeros(m * n), *root = ref_zeros(small * small), *v = r->part[STATISTICS];
+  double *u = ref_zeros(m * n), *root = r->part[ROOT], *v = r->part[STATISTICS];
   ref_momentum(m * n, g, ref_number(r, "mu", 0.9), ref_number(r, "nesterov", 0) != 0,
                r->part[MOMENTUM], u);
   if (m < n)
     ref_average_left(m, n, g, beta2, v);
   else
     ref_average_right(m, n, g, beta2, v);
-  inverse_root(r, small, v, root);
+  if (ref_due(r, 1)) inverse_root(r, small, v, root);
   ref_sandwich(m, n, m < n ? root : NULL, m < n ? NULL : root, u);
   finish(r, 0.01, w, u);
-  free(root);
   free(u);
 }
 

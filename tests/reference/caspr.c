@@ -2,12 +2,13 @@
  *
  *     L <- beta*L + (1-beta)*G*G^T;  R <- beta*R + (1-beta)*G^T*G      from zero
  *     when (t-1) mod refresh_every == 0:
- *         e = eps*tr(L)/m;  a = (L + e*I)^(-1/4);  c = (R + e'*I)^(-1/4)  with e' = eps*tr(R)/n
+ *         Lc = L/(1-beta^t);  e = eps*tr(Lc)/m;  a = (Lc + e*I)^(-1/4);  c = (R + e'*I)^(-1/4)  with e' = eps*tr(R)/n
  *     M <- mu*M + (1-mu)*G;  X0 = (1-mu)*G + mu*M                       (nesterov [on], else M)
  *     Y = a*X0 + X0*c;  U = a*Y + Y*c
  *     v <- beta2*v + (1-beta2)*G^2
  *     graft: U <- U/||U|| * || X0/(1-mu^t) / (sqrt(v/(1-beta2^t)) + 1e-8) ||   (adam [default])
  *            U <- U/||U|| * ||X0/(1-mu^t)||                                      (sgd)
+ *            U <- U/(1-mu^t)                                                     (none)
  *     W <- W*(1 - lr*weight_decay) - lr*U
  *
  * Statistics that are 0 have the power I. Defaults: lr .001, mu .9, beta .999, beta2 .999, eps
@@ -31,10 +32,10 @@ static void layout(const ref_optimizer *r, size_t counts[REF_PARTS])
 static void root(const ref_optimizer *r, size_t n, const double *s, double *out)
 {
   const double damping = ref_number(r, "eps", 1e-6) * ref_trace(n, s) / (double)n;
-  if (damping > 0)
-    ref_power(n, s, -0.25, damping, 0, out);
-  else
-    ref_identity(n, out);
+  if (damping > 0) ref_power(n, s, -0.25, damping, 0, out);
+  const double correction = 1 - pow(ref_number(r, "beta", 0.999), (double)r->t);
+  ref_scale(out, n * n, pow(correction, 0.25));
+  if (damping <= 0) ref_identity(n, out);
 }
 
 /* u <- a*u + u*c */
@@ -56,6 +57,7 @@ static void graft(const ref_optimizer *r, const double *x, double *u)
   const double first = 1 - pow(ref_number(r, "mu", 0.9), (double)r->t);
   const double second = 1 - pow(ref_number(r, "beta2", 0.999), (double)r->t);
   double squares = 0;
+  if (rule == NONE) ref_scale(u, count, 1 / first);
   if (rule == NONE) return;
   for (size_t i = 0; i < count; i++) {
     const double divisor = rule == ADAM ? sqrt(r->part[SECOND][i] / second) + 1e-8 : 1;

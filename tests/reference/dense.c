@@ -143,6 +143,9 @@ static void reflect(size_t n, size_t first, const double *v, double *r)
 void ref_qr(size_t n, const double *a, double *q)
 {
   double *r = ref_copy(a, n * n), *v = ref_zeros(n), *reflections = ref_zeros(n * n);
+  double largest = 0; /* squares of tiny numbers are 0, and Q has no scale */
+  for (size_t i = 0; i < n * n; i++) largest = fmax(largest, fabs(a[i]));
+  if (largest > 0) ref_scale(r, n * n, 1 / largest);
   for (size_t i = 0; i < n; i++) reflections[i * n + i] = 1;
   for (size_t k = 0; k + 1 < n; k++) {
     double norm = 0;

@@ -1,6 +1,6 @@
 /* kfac.c - K-FAC (Martens and Grosse, 2015) and Newton-Muon (2026), from covariances that the
  * caller gives: input 0 is B (m x m, of the gradients at the layer's outputs), input 1 is A
- * (n x n, of its inputs). A step without them keeps the averages as they are.
+ * (n x n, of its inputs); newtonmuon has A alone, as input 0. A step without them keeps the averages as they are.
  *
  *     kfac:        A <- beta*A + (1-beta)*A_new from I;  B likewise
  *                  when (t-1) mod refresh_every == 0:  A = Q_A diag(a) Q_A^T,  B = Q_B diag(b) Q_B^T
@@ -97,7 +97,7 @@ static void newton_step(ref_optimizer *r, double *w, const double *g)
   const size_t m = r->rows, n = r->cols;
   double *x = ref_zeros(m * n), *u = ref_zeros(m * n), *k = ref_copy(g, m * n);
   double *a = r->part[COVARIANCE];
-  average_given(r, 1, n, r->t == 1 ? 0 : ref_number(r, "beta", 0.95), a);
+  average_given(r, 0, n, r->t == 1 ? 0 : ref_number(r, "beta", 0.95), a);
   if (ref_due(r, 64))
     ref_power(n, a, -1, ref_number(r, "eps", 0.2) * ref_trace(n, a) / (double)n + 1e-8, 0,
               r->part[INVERSE]);

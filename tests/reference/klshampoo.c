@@ -1,6 +1,6 @@
 /* klshampoo.c - KL-Shampoo and KL-SOAP (Lin et al., 2025), in the order of the published program:
  *
- *     t = 1:  L = (1-beta)*G*G^T/n, R = (1-beta)*G^T*G/m; Q_L, Q_R their eigenvectors, largest
+ *     t = 1:  L = (1-beta)*G*G^T/n/d, R = (1-beta)*G^T*G/m/d; Q_L, Q_R their eigenvectors, largest
  *             first; every lamL, lamR = the start value. Nothing else happens.
  *     later:
  *     1. klshampoo:  M <- mu*M + (1-mu)*G;  h_ij = (lamL_i*lamR_j)^(-1/2)
@@ -16,8 +16,8 @@
  *        projected back with the old basis and forth with the new one; v and lam stay).
  *        While t*min(m,n) < the dimension: the eigenvectors instead, as at t = 1.
  *
- * floors absolute: start .1, floor 1, eps as it is. floors relative [default]: start = the RMS
- * of the first gradient (1 if that is 0), floor = mean(lam), eps times the root of the product
+ * floors absolute: start .1, d = 1, floor 1, eps as it is. floors relative [default]: start and d
+ * are the RMS of the first gradient (1 if that is 0), floor = mean(lam), eps times the root of the product
  * of both means (klsoap: times the root of mean(v)).
  * Defaults: lr 1e-4, mu .9, beta .98, beta2 .98, eps 1e-8, weight_decay .01, refresh_every 10.
  */
@@ -59,8 +59,8 @@ static void start(ref_optimizer *r, const double *g)
   const double first = !relative(r) ? 0.1 : rms > 0 ? rms : 1;
   ref_average_left(m, n, g, ref_number(r, "beta", 0.98), r->part[LEFT]);
   ref_average_right(m, n, g, ref_number(r, "beta", 0.98), r->part[RIGHT]);
-  ref_scale(r->part[LEFT], m * m, 1 / (double)n);
-  ref_scale(r->part[RIGHT], n * n, 1 / (double)m);
+  ref_scale(r->part[LEFT], m * m, 1 / (double)n / (relative(r) ? first : 1));
+  ref_scale(r->part[RIGHT], n * n, 1 / (double)m / (relative(r) ? first : 1));
   ref_eigenbasis(m, r->part[LEFT], r->part[BASIS_LEFT]);
   ref_eigenbasis(n, r->part[RIGHT], r->part[BASIS_RIGHT]);
   for (size_t i = 0; i < m; i++) r->part[VALUES_LEFT][i] = first;

@@ -4,11 +4,11 @@
  *     t = 1: M = G.  Later: M = G + mu*(Mhat - H)
  *     U = polar(M)
  *     W <- W*(1 - lr*weight_decay) - lr*shape*U
- *     Mhat = M when rank is 0 or at least min(m,n) - 5; else by random projection, with
- *     Omega n x (rank+5) normal: Y = M*Omega;  Q = orthonormal columns of Y;  S = Q^T*M;
+ *     Mhat = M when rank is 0 or at least min(m,n); else by random projection, with Omega
+ *     n x k normal, k = min(rank+5, m, n): Y = M*Omega;  Q = orthonormal columns of Y;  S = Q^T*M;
  *     E = the `rank` leading left singular vectors of S;  Mhat = Q*E*E^T*S
  *
- * Omega(i,j) of step t is number i*(rank+5)+j of stream t of seed 0. Defaults (not verified
+ * Omega(i,j) of step t is number i*k+j of stream t of seed 0. Defaults (not verified
  * with the authors): lr .02, mu .95, rank 8, weight_decay 0, newton_schulz exact, shape none.
  */
 #include "base/random.h"
@@ -60,7 +60,8 @@ static void lead(size_t m, size_t n, size_t k, size_t rank, const double *s, con
 
 static void compress(const ref_optimizer *r, size_t rank, double *matrix)
 {
-  const size_t m = r->rows, n = r->cols, k = rank + OVERSAMPLING;
+  const size_t m = r->rows, n = r->cols, small = m < n ? m : n;
+  const size_t k = rank + OVERSAMPLING < small ? rank + OVERSAMPLING : small;
   double *omega = ref_zeros(n * k), *q = ref_zeros(m * k), *across = ref_zeros(m * k);
   double *s = ref_zeros(k * n), *left = ref_zeros(m * rank), *right = ref_zeros(rank * n);
   for (size_t i = 0; i < n * k; i++) omega[i] = mo_random_normal(0, r->t, i);
@@ -91,7 +92,7 @@ static void step(ref_optimizer *r, double *w, const double *g)
     momentum[i] = g[i] + (r->t > 1 ? mu * (momentum[i] - before[i]) : 0);
   ref_orthogonalise(r, REF_EXACT, REF_FROBENIUS, m, n, momentum, u);
   ref_apply(r, (ref_finish){0.02, 0, REF_NONE}, w, u);
-  if (rank > 0 && rank + OVERSAMPLING < small) compress(r, rank, momentum);
+  if (rank > 0 && rank < small) compress(r, rank, momentum);
   free(u);
 }
 

@@ -119,8 +119,12 @@ static void complete(size_t n, size_t first, double *q)
 void ref_eigenbasis(size_t n, const double *s, double *q)
 {
   double *values = ref_zeros(n), *vectors = ref_zeros(n * n);
+  double *scaled = ref_copy(s, n * n), largest = 0; /* squares of tiny numbers are 0 */
   size_t kept = 0;
-  ref_eigh(n, s, values, vectors);
+  for (size_t i = 0; i < n; i++) largest = fmax(largest, s[i * n + i]);
+  if (largest > 0) ref_scale(scaled, n * n, 1 / largest);
+  ref_eigh(n, scaled, values, vectors);
+  free(scaled);
   for (size_t k = 0; k < n; k++) {
     if (values[n - 1 - k] <= 1e-5 * values[n - 1]) break;
     for (size_t i = 0; i < n; i++) q[i * n + k] = vectors[i * n + n - 1 - k];

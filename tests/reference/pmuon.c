@@ -4,13 +4,13 @@
  *     A <- beta*A + x*x^T;  C <- beta*C + x^T*x           sums, of the momentum
  *     when (t-1) mod refresh_every == 0:
  *         A~ = x*x^T + beta*A                             the present x counts 1 + beta times
- *         P_A = (A~ + e*I)^-alpha, eigenvalues at least e;  P_C likewise
+ *         P_A = (A~*m/tr(A~) + eps*I)^-alpha;  P_C likewise
  *     U = NS(P_A*x*P_C)
  *     W <- W*(1 - lr*weight_decay) - lr*shape*U
  *
- * The power is exact (the published program takes one step of orthogonal iteration). floors
- * relative [default]: e = eps*tr(A~)/m; absolute: e = eps. Defaults: lr .035, mu .95, beta .95,
- * alpha .3, eps 1e-6, refresh_every 1, weight_decay .025, exact12, shape jordan.
+ * The power is exact (the published program takes one step of orthogonal iteration, and scales P
+ * otherwise, which Newton-Schulz does not see). Defaults: lr .035, mu .95, beta .95, alpha .3, eps
+ * 1e-6, refresh_every 1, weight_decay .025, exact12, shape jordan.
  */
 #include "reference/dense.h"
 #include "reference/parts.h"
@@ -31,16 +31,16 @@ static void layout(const ref_optimizer *r, size_t counts[REF_PARTS])
 static void move(const ref_optimizer *r, size_t d, size_t e, const double *x, double *s,
                  double *power)
 {
-  static const char *const floors[] = {"relative", "absolute", NULL};
   const double beta = ref_number(r, "beta", 0.95);
-  double *gram = ref_zeros(d * d), damping = ref_number(r, "eps", 1e-6);
+  double *gram = ref_zeros(d * d);
   ref_average_left(d, e, x, 0, gram);
   for (size_t i = 0; i < d * d; i++) s[i] = beta * s[i] + gram[i];
   for (size_t i = 0; i < d * d; i++) gram[i] += beta * s[i];
-  if (ref_choice(r, "floors", floors, 0) == 0) damping *= ref_trace(d, gram) / (double)d;
+  const double trace = ref_trace(d, gram);
+  if (trace > 0) ref_scale(gram, d * d, (double)d / trace);
   if (ref_due(r, 1)) {
-    if (damping > 0)
-      ref_power(d, gram, -ref_number(r, "alpha", 0.3), damping, 0, power);
+    if (trace > 0)
+      ref_power(d, gram, -ref_number(r, "alpha", 0.3), ref_number(r, "eps", 1e-6), 0, power);
     else
       ref_identity(d, power);
   }

@@ -15,11 +15,11 @@
  *        Q <- the orthogonal factor of L*Q; then m is projected with the new basis
  *
  * A side longer than max_precond_dim [10000] has Q = I and no statistics. The sign of a column
- * of Q does not change the update. Defaults: lr 3e-3, beta1 .95, beta2 .95, eps 1e-8,
+ * of Q does not change the update; the basis of a null space is that of ref_eigenbasis. Defaults: lr 3e-3, beta1 .95, beta2 .95, eps 1e-8,
  * weight_decay 0.01, refresh_every 10.
  */
 #include "reference/dense.h"
-#include "reference/reference.h"
+#include "reference/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -49,13 +49,10 @@ static void average(ref_optimizer *r, const double *g)
 /* q = the eigenvectors of s by falling eigenvalue; the identity when not rotated. */
 static void first_basis(const ref_optimizer *r, size_t n, const double *s, double *q)
 {
-  double *values = ref_zeros(n), *vectors = ref_zeros(n * n);
-  ref_eigh(n, s, values, vectors);
-  for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j < n; j++)
-      q[i * n + j] = rotated(r, n) ? vectors[i * n + n - 1 - j] : (i == j ? 1 : 0);
-  free(vectors);
-  free(values);
+  if (rotated(r, n))
+    ref_eigenbasis(n, s, q);
+  else
+    ref_identity(n, q);
 }
 
 /* out = Q_L^T*x*Q_R, or back: Q_L*x*Q_R^T. */

@@ -11,8 +11,8 @@
  *                 Q <- the orthogonal factor of L*Q
  *
  * A side not in `sides` has Q = I. Where the eigenvectors replace an older basis, v stays.
- * floors relative [default]: e = eps*mean(v); absolute: e = eps.
- * Defaults: lr .0375, mu .95, beta .9, beta2 .9, eps 1e-16, refresh_every 1, weight_decay 0,
+ * e = eps*mean(v). X is given the norm of X0.
+ * Defaults: lr .0375, mu .95, beta .9, beta2 .9, eps 1e-8, refresh_every 1, weight_decay 0,
  * exact12 with the divisor schatten4, shape jordan.
  */
 #include "reference/dense.h"
@@ -33,11 +33,10 @@ static void layout(const ref_optimizer *r, size_t counts[REF_PARTS])
 
 static double floor_of(const ref_optimizer *r)
 {
-  static const char *const floors[] = {"relative", "absolute", NULL};
   const size_t count = r->rows * r->cols;
   double mean = 0;
   for (size_t i = 0; i < count; i++) mean += r->part[SECOND][i] / (double)count;
-  return ref_number(r, "eps", 1e-16) * (ref_choice(r, "floors", floors, 0) == 0 ? mean : 1);
+  return ref_number(r, "eps", 1e-8) * mean;
 }
 
 static void whiten(ref_optimizer *r, double *x)
@@ -47,11 +46,13 @@ static void whiten(ref_optimizer *r, double *x)
   const double *right = ref_has_side(r, REF_BOTH, 0) ? r->part[BASIS_RIGHT] : NULL;
   const double beta2 = ref_number(r, "beta2", 0.9);
   double *v = r->part[SECOND];
+  const double norm = ref_norm(x, m * n);
   ref_to_basis(m, n, left, right, x);
   for (size_t i = 0; i < m * n; i++) v[i] = beta2 * v[i] + (1 - beta2) * x[i] * x[i];
   const double floor = floor_of(r);
   for (size_t i = 0; i < m * n; i++) x[i] = v[i] > 0 ? x[i] / sqrt(fmax(v[i], floor)) : 0;
   ref_from_basis(m, n, left, right, x);
+  ref_rescale(m * n, norm, x);
 }
 
 /* order[0..n) = indices of the estimates, largest first; equal ones keep their order. */

@@ -2,8 +2,9 @@
  *
  * X <- X/(||X||_F + 1e-7), transposed first so that rows <= cols; then for each (a,b,c):
  * A = X X^T; X <- a X + (b A + c A A) X. For polar5 ||X||_F is multiplied by 1.02 before the
- * 1e-7 is added. ns_divisor schatten4 divides by ||X||_4 = ||X X^T||_F^(1/2) instead. `exact` is
- * the polar factor; directions with a singular value of at most 1e-6 of the largest are zero.
+ * 1e-7 is added. divisor schatten4 divides by ||X||_4 = ||X X^T||_F^(1/2) instead. `exact` is
+ * the polar factor times ||X||_F/(||X||_F + 1e-7); directions with a singular value of at most
+ * 1e-6 of the largest are zero.
  *
  * decay, with wd = weight_decay and s = lr*shape:
  *     decoupled    W <- W*(1 - lr*wd) - s*U
@@ -106,9 +107,11 @@ void ref_orthogonalise(const ref_optimizer *r, size_t set, size_t divisor, size_
 {
   static const char *const divisors[] = {"frobenius", "schatten4", NULL};
   set = ref_choice(r, "newton_schulz", sets, set);
-  divisor = ref_choice(r, "ns_divisor", divisors, divisor);
+  divisor = ref_choice(r, "divisor", divisors, divisor);
   if (set == REF_EXACT) {
+    const double norm = ref_norm(x, m * n);
     ref_polar(m, n, x, 1e-6, out);
+    ref_scale(out, m * n, norm / (norm + 1e-7));
   } else if (m <= n) {
     memcpy(out, x, m * n * sizeof *out);
     orthogonalise_wide(set, divisor, m, n, out);

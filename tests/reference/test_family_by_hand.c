@@ -75,20 +75,20 @@ static void test_polargrad_by_hand(void **state)
   for (size_t i = 0; i < m * n; i++) g[i] = a[i / n] * b[i % n];
   double *w = one_step("polargrad", "mu=0 lr=1", wide, g);
   ref_scale(w, m * n, -1);
-  assert_true(difference(m * n, w, g) < 1e-12);
+  assert_true(difference(m * n, w, g) < 1e-6);
   free(w);
   double *x = normal(m * n, 7);
   ref_polar(m, n, x, 1e-6, o);
   ref_scale(o, m * n, 3);
   w = one_step("polargrad", "mu=0 lr=1 order=polar_first", wide, o);
   ref_scale(w, m * n, -1 / (double)m);
-  assert_true(difference(m * n, w, o) < 1e-12);
+  assert_true(difference(m * n, w, o) < 1e-6);
   free(w);
   w = one_step("polargrad", "", wide, x);
   double *muon =
       one_step("muon", "newton_schulz=exact weight_decay=0 nesterov=0 shape=none", wide, x);
   ref_rescale(m * n, ref_norm(muon, m * n), w);
-  assert_true(difference(m * n, w, muon) < 1e-12);
+  assert_true(difference(m * n, w, muon) < 1e-6);
   free(muon);
   free(w);
   free(x);
@@ -124,7 +124,7 @@ static void test_fismo_with_frozen_factors(void **state)
     ref_step(mousse, expected, g);
     free(g);
   }
-  assert_true(difference(m * n, w, expected) < 1e-10);
+  assert_true(difference(m * n, w, expected) < 1e-5);
   free(expected);
   free(w);
   free(r);

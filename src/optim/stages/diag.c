@@ -9,6 +9,7 @@
  * is kept as its root (averages.h).
  */
 #include "base/simd.h"
+#include "linalg/vector.h"
 #include "optim/averages.h"
 #include "optim/stages/options.h"
 
@@ -41,7 +42,7 @@ MO_CLONES static void divide(float *restrict y, const float *restrict x,
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
     const double d = unscale * (double)root[i] + floor;
-    y[i] = d > 0.0 ? (float)(factor * (double)x[i] / d) : 0.0f;
+    y[i] = d > 0.0 ? mo_nearest_float(factor * (double)x[i] / d) : 0.0f;
   }
 }
 
@@ -50,7 +51,7 @@ static void divide_by_powers(float *y, const float *x, const float *root, size_t
 {
   for (size_t i = 0; i < count; i++) {
     const double d = power_of(unscale * (double)root[i], alpha) + floor;
-    y[i] = d > 0.0 ? (float)(factor * (double)x[i] / d) : 0.0f;
+    y[i] = d > 0.0 ? mo_nearest_float(factor * (double)x[i] / d) : 0.0f;
   }
 }
 

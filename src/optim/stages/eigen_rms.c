@@ -60,8 +60,10 @@ static void apply(mo_step *s)
   mo_average_root(s->state[ROOT_SECOND], z, s->count, s->o->beta2);
   divide(z, s->state[ROOT_SECOND], s->count, floor_of(s, z, s->state[ROOT_SECOND]));
   mo_eigenbasis_rotate(&b, MO_TRANSPOSED, z, half, z);
+  /* X has the norm of x, so that what comes next fades with the gradient as Muon does. */
+  const double before = mo_sum_squares(s->x, s->count), after = mo_sum_squares(z, s->count);
+  s->scale = before > 0.0 && after > 0.0 ? s->scale * sqrt(after / before) : 1.0;
   s->x = z;
-  s->scale = 1.0;
 }
 
 static void finish(mo_step *s)

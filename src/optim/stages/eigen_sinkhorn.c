@@ -6,7 +6,8 @@
  *             r_i = (1/m) / (sum_j B_ij c_j + e)      c_j = (1/n) / (sum_i B_ij r_i + e)
  *     X = Q_L [ A_ij sqrt(r_i c_j) ] Q_R^T
  *
- * floors relative: A is divided by its RMS first; absolute: it is not. e = eps.
+ * e = eps. A is divided by its RMS first; floors absolute is the same without that division, for
+ * which e in B and r becomes e/RMS^2.
  */
 #include "base/simd.h"
 #include "linalg/vector.h"
@@ -45,8 +46,8 @@ MO_CLONES static void add_weighted(float *restrict columns, const float *restric
   for (size_t j = 0; j < cols; j++) columns[j] += (a[j] * a[j] + e) * r;
 }
 
-static void balance(mo_shape shape, const float *a, float e, int times, float *r, float *c,
-                    float *sums)
+static void balance(mo_shape shape, const float *a, float e, float row_e, int times, float *r,
+                    float *c, float *sums)
 {
   const size_t rows = shape.rows, cols = shape.cols;
   for (size_t j = 0; j < cols; j++) c[j] = 1.0f;
@@ -54,8 +55,8 @@ static void balance(mo_shape shape, const float *a, float e, int times, float *r
     memset(sums, 0, cols * sizeof *sums);
     for (size_t i = 0; i < rows; i++) {
       const float *row = a + i * cols;
-      r[i] = 1.0f / (float)rows / (weighted(row, c, e, cols) + e);
-      add_weighted(sums, row, r[i], e, cols);
+      r[i] = 1.0f / (float)rows / (weighted(row, c, row_e, cols) + row_e);
+      add_weighted(sums, row, r[i], row_e, cols);
     }
     for (size_t j = 0; j < cols; j++) c[j] = 1.0f / (float)cols / (sums[j] + e);
   }
@@ -74,10 +75,12 @@ static void sinkhorn(mo_step *s, float *a)
   float *work = s->work, *r = mo_scratch_take(&work, shape.rows);
   float *c = mo_scratch_take(&work, shape.cols), *sums = mo_scratch_take(&work, shape.cols);
   const double rms = sqrt(mo_sum_squares(a, s->count) / (double)s->count);
-  const double unit = s->o->floors == MO_FLOORS_ABSOLUTE ? s->scale : rms;
+  const double unit = s->o->floors == MO_FLOORS_ABSOLUTE ? s->scale / rms : 1.0;
   if (rms == 0.0) return;
-  mo_scale(a, s->count, (float)(1.0 / unit));
-  balance(shape, a, (float)s->o->eps, (int)s->o->sinkhorn, r, c, sums);
+  mo_scale(a, s->count, (float)(1.0 / rms));
+  /* beyond 1e20 B is e alone, and its sums must stay in float */
+  balance(shape, a, (float)s->o->eps, (float)fmin(s->o->eps * unit * unit, 1e20),
+          (int)s->o->sinkhorn, r, c, sums);
   for (size_t i = 0; i < shape.rows; i++) scale_row(a + i * shape.cols, c, r[i], shape.cols);
 }
 
@@ -86,6 +89,7 @@ static void apply(mo_step *s)
   const mo_eigenbasis b = mo_eigen_basis(s, 0);
   mo_eigenbasis_average(&b, s->grad, mo_stats_beta(s->o), s->u->step);
   mo_eigen_renew(s, &b, MO_BASIS_MOVE, NULL);
+  mo_step_comfort(s, 1.0, 16);
   float *a = mo_step_buffer(s), *half = mo_step_buffer_beside(s, a);
   mo_eigenbasis_rotate(&b, MO_PLAIN, s->x, half, a);
   sinkhorn(s, a);

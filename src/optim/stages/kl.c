@@ -1,7 +1,7 @@
 /* kl.c - KL-Shampoo's inner preconditioner, and with `post = adam` KL-SOAP's: Kronecker factors
  * that minimise a Kullback-Leibler divergence, with their own estimates of the eigenvalues.
  *
- *     t = 1:  L = (1 - beta) G G^T / n, R likewise; Q_L, Q_R their eigenvectors; lamL, lamR = the
+ *     t = 1:  L = (1 - beta) G G^T / (n d), R likewise; Q_L, Q_R their eigenvectors; lamL, lamR = the
  *             start value; no update
  *     later:  klshampoo  M <- mu M + (1 - mu) G      h_ij = (lamL_i lamR_j)^-1/2
  *                        U = Q_L [ (Q_L^T M Q_R) h / (1 + eps h) ] Q_R^T
@@ -13,7 +13,8 @@
  *             lam <- max(lam, floor / c^2),  c = max(10, min(dimension, 4000))
  *             every refresh_every steps: Q <- qr(L Q), unsorted
  *
- * floors absolute: start 0.1, floor 1, eps as it is; relative: start = the first gradient's RMS,
+ * floors absolute: start 0.1, d 1, floor 1, eps as it is; relative: start = d = the first
+ * gradient's RMS,
  * floor = mean(lam), eps times the root of both means (klsoap: of mean(v)). L, R and lam grow
  * with the gradient, not with its square: the product of both sides' is what has its square.
  */
@@ -149,10 +150,11 @@ static void start(mo_step *s, const mo_eigenbasis *b)
   const double rms = sqrt(mo_sum_squares(s->grad, s->count) / (double)s->count);
   const double gain = (double)s->u->grad_scale;
   const double first = s->o->floors == MO_FLOORS_ABSOLUTE ? 0.1 * gain : rms > 0.0 ? rms : gain;
+  const double unit = s->o->floors == MO_FLOORS_ABSOLUTE ? gain : first;
   float *scaled = s->buffers[0];
-  mo_copy_scaled(scaled, s->grad, s->count, (float)(1.0 / sqrt((double)shape.cols)));
+  mo_copy_scaled(scaled, s->grad, s->count, (float)(1.0 / sqrt((double)shape.cols * unit)));
   mo_side_average(b->left, shape, scaled, s->o->beta, 1, b->left_pair);
-  mo_copy_scaled(scaled, s->grad, s->count, (float)(1.0 / sqrt((double)shape.rows)));
+  mo_copy_scaled(scaled, s->grad, s->count, (float)(1.0 / sqrt((double)shape.rows * unit)));
   mo_side_average(b->right, shape, scaled, s->o->beta, 1, b->right_pair);
   for (size_t i = 0; i < shape.rows; i++) s->state[LEFT_VALUES][i] = (float)first;
   for (size_t j = 0; j < shape.cols; j++) s->state[RIGHT_VALUES][j] = (float)first;

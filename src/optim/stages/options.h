@@ -94,6 +94,18 @@ static inline double mo_stats_beta(const mo_stage_options *o)
     .info = {.name = called, .help = text, .initial = first, .min = low, .max = high},         \
     .offset = offsetof(mo_stage_options, field)                                                \
   }
+#define MO_STAGE_SWITCH_CALLED(called, field, first, is_fixed, text)                           \
+  {                                                                                            \
+    .info = {.name = called,                                                                   \
+             .help = text,                                                                     \
+             .choices = mo_off_on,                                                             \
+             .initial = first,                                                                 \
+             .min = 0,                                                                         \
+             .max = 1,                                                                         \
+             .integer = 1,                                                                     \
+             .fixed = is_fixed},                                                               \
+    .offset = offsetof(mo_stage_options, field)                                                \
+  }
 #define MO_STAGE_SWITCH(field, first, is_fixed, text)                                          \
   MO_SWITCH(mo_stage_options, field, first, is_fixed, text)
 

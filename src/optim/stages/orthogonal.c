@@ -84,6 +84,7 @@ static void orthogonalise(mo_newton_schulz_set set, bool schatten4, mo_shape sha
      * the decomposition fails, the divided X is what is left. */
     mo_scale(x, count, (float)(1.0 / frobenius));
     if (!mo_polar(shape.rows, shape.cols, x, (double *)(void *)work)) counts->fallbacks++;
+    mo_scale(x, count, (float)(frobenius / (frobenius + epsilon))); /* fades as the others do */
     return;
   }
   const double divisor = divisor_norm(shape, schatten4, frobenius, x, gram);

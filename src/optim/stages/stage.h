@@ -97,7 +97,7 @@ void mo_orthogonalise(mo_newton_schulz_set set, mo_shape shape, double epsilon, 
 extern const mo_stage mo_stage_momentum, mo_stage_moments, mo_stage_storm;
 extern const mo_stage mo_stage_sign, mo_stage_diag, mo_stage_kron, mo_stage_sum,
     mo_stage_fisher, mo_stage_kl, mo_stage_eigen_adam, mo_stage_eigen_rms,
-    mo_stage_eigen_sinkhorn, mo_stage_given;
+    mo_stage_eigen_sinkhorn, mo_stage_given, mo_stage_whiten_given, mo_stage_columns;
 extern const mo_stage mo_stage_orthogonal, mo_stage_topk, mo_stage_subspace;
 extern const mo_stage mo_stage_element, mo_stage_rows, mo_stage_scalar;
 extern const mo_stage mo_stage_outer, mo_stage_graft, mo_stage_norm;

@@ -1,17 +1,15 @@
-/* storm.c - LiMuon's momentum: variance-reduced by a second gradient, and kept at low rank.
+/* storm.c - a momentum corrected by the gradient of the same batch at the previous weights, kept
+ * whole or at low rank (LiMuon).
  *
- *     H = the gradient of the same batch at the weights before this step's (input 0)
- *     t = 1: M = G.  Later: M = G + mu (Mhat - H)              X0 = M
- *     Mhat = M when rank is 0 or at least min(m, n) - 5; else, with Omega n x (rank + 5) normal,
- *     Q = orthonormal columns of M Omega, E = the `rank` leading left singular vectors of Q^T M:
- *     Mhat = A B with A = Q E (m x rank) and B = A^T M (rank x n), and only they are kept
+ *     M = G + mu (M - H)          H: that other gradient, input 0; M = G in the first step
  *
- * Omega(i, j) of step t is number i (rank + 5) + j of stream t of seed 0: the same everywhere.
+ * At low rank M is kept as L^T R (rank x rows and rank x cols), by random projection: with a
+ * normal Omega of k = min(rank + 5, shorter side) columns, Q = orthonormal columns of M Omega,
+ * S = Q^T M, E its leading left singular vectors, L = (Q E)^T, R = E^T S. Omega's element (i, j)
+ * in step t is number i k + j of stream t of seed 0: the same on every rank and after a resume.
  */
 #include "base/random.h"
-#include "base/simd.h"
 #include "linalg/blas.h"
-#include "linalg/lapack.h"
 #include "linalg/vector.h"
 #include "optim/basis.h"
 #include "optim/stages/options.h"
@@ -20,119 +18,124 @@
 #include <string.h>
 
 enum { OVERSAMPLING = 5 };
+enum { LEFT, RIGHT, ARRAYS };
 
-/* 0: M is kept in full. */
-static size_t kept_rank(const mo_stage_options *o, mo_shape shape)
+/* 0: kept whole. */
+static size_t rank_of(const mo_stage_options *o, mo_shape shape)
 {
-  const size_t rank = (size_t)o->rank;
-  return rank > 0 && rank + OVERSAMPLING < mo_shorter(shape) ? rank : 0;
+  return o->rank < (double)mo_shorter(shape) ? (size_t)o->rank : 0;
+}
+
+static size_t samples(size_t rank, mo_shape shape)
+{
+  const size_t most = mo_shorter(shape), wanted = rank + OVERSAMPLING;
+  return wanted < most ? wanted : most;
 }
 
 static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *arrays)
 {
-  const size_t rank = kept_rank(o, shape);
-  if (rank == 0) {
-    arrays[0] = (mo_state_array){"momentum", mo_elements(shape), 1, {0}};
-    return 1;
-  }
-  arrays[0] = (mo_state_array){"momentum_basis", rank * shape.rows, 0, {0}}; /* A^T */
-  arrays[1] = (mo_state_array){"momentum_part", rank * shape.cols, 1, {0}};  /* B */
-  return 2;
+  const size_t rank = rank_of(o, shape);
+  arrays[LEFT] = (mo_state_array){"momentum_left", rank * shape.rows, 0, {0}};
+  arrays[RIGHT] =
+      (mo_state_array){"momentum", rank > 0 ? rank * shape.cols : mo_elements(shape), 1, {0}};
+  return ARRAYS;
 }
 
 static size_t work_floats(const mo_stage_options *o, mo_shape shape)
 {
-  const size_t k = kept_rank(o, shape) + OVERSAMPLING;
+  const size_t rank = rank_of(o, shape), k = samples(rank, shape);
+  if (rank == 0) return 0;
   return 2 * mo_scratch_floats(k * shape.cols) + mo_scratch_floats(k * shape.rows) +
-         mo_scratch_floats(k * k) + mo_scratch_floats(2 * (k * k + k)) +
-         mo_scratch_floats(2 * mo_eigh_work_doubles(k));
+         mo_scratch_floats(k * (k + 1)) + mo_scratch_floats(k * rank) +
+         mo_decompose_work_floats(k);
 }
 
 static double flops(const mo_stage_options *o, mo_shape shape)
 {
-  const double rank = (double)kept_rank(o, shape);
-  return (4.0 + 8.0 * rank) * (double)mo_elements(shape);
+  return 6.0 * (double)samples(rank_of(o, shape), shape) * (double)mo_elements(shape);
 }
 
-/* m = g + mu (held - gain h), and without h (the first step) m = g; m may be held. */
-MO_CLONES static void correct(float *m, const float *held, const float *g, const float *h,
-                              size_t count, double mu, double gain)
+/* m = G + mu (kept - H) */
+static void correct(const mo_step *s, size_t rank, float *m)
 {
-#pragma omp simd
-  for (size_t i = 0; i < count; i++)
-    m[i] = mo_normal_float((double)g[i] + mu * ((double)held[i] - gain * (double)h[i]));
+  const size_t rows = s->u->shape.rows, cols = s->u->shape.cols;
+  const double mu = s->u->step == 1 ? 0.0 : s->o->mu;
+  const float *before = s->u->inputs[0];
+  if (rank > 0)
+    mo_gemm(MO_TRANSPOSED, MO_PLAIN, rows, cols, rank, 1.0f, s->state[LEFT], rows,
+            s->state[RIGHT], cols, 0.0f, m, cols);
+  else
+    memcpy(m, s->state[RIGHT], s->count * sizeof *m);
+  for (size_t i = 0; i < s->count; i++) {
+    const double kept = (double)m[i] - s->scale * (double)before[i];
+    m[i] = mo_normal_float((double)s->x[i] + mu * kept);
+  }
 }
 
-/* Orthonormal rows from those of y (k x n), one after the other, twice; 0 where one depends on
- * those before. */
-static void orthonormalise(size_t k, size_t n, float *y)
+/* A power of two that brings m near 1: the other gradient may be far larger than the one that
+ * chose the scale of the state. */
+static float unit_of(const float *m, size_t count)
+{
+  enum { LARGEST = 120 };
+  int exponent = 0;
+  frexpf(mo_largest(m, count), &exponent);
+  return ldexpf(1.0f, exponent < -LARGEST ? LARGEST : -exponent);
+}
+
+/* Gram-Schmidt over the rows: few of them, and twice is enough. */
+static void orthonormalise(size_t count, size_t length, float *rows)
 {
   for (int pass = 0; pass < 2; pass++)
-    for (size_t j = 0; j < k; j++) {
-      float *row = y + j * n;
-      const double before = mo_sum_squares(row, n);
-      for (size_t p = 0; p < j; p++)
-        mo_subtract(row, y + p * n, n, (float)mo_dot(row, y + p * n, n));
-      const double squares = mo_sum_squares(row, n);
-      mo_scale(row, n, squares > 1e-10 * before ? (float)(1.0 / sqrt(squares)) : 0.0f);
+    for (size_t i = 0; i < count; i++) {
+      float *row = rows + i * length;
+      for (size_t j = 0; j < i; j++)
+        mo_subtract(row, rows + j * length, length,
+                    (float)mo_dot(row, rows + j * length, length));
+      const double norm = sqrt(mo_sum_squares(row, length));
+      if (norm > 0.0) mo_scale(row, length, (float)(1.0 / norm));
     }
 }
 
-/* rows (k x k, by falling singular value) = the left singular vectors of s (k x n). */
-static bool left_vectors(size_t k, size_t n, const float *s, float *gram, double *matrix,
-                         double *values, double *rest)
+/* e (rank x k) = the leading left singular vectors of image (k x cols), as rows. */
+static bool leading(size_t k, size_t cols, size_t rank, const float *image, float *gram,
+                    float *e, float *work, mo_counts *counts)
 {
-  mo_syrk(MO_LOWER, MO_PLAIN, k, n, 1.0f, s, n, 0.0f, gram, k);
-  for (size_t i = 0; i < k; i++)
-    for (size_t j = 0; j <= i; j++) matrix[i * k + j] = (double)gram[i * k + j];
-  if (!mo_eigh_divide(k, matrix, values, rest)) return false;
-  for (size_t i = 0; i < k; i++)
-    for (size_t j = 0; j < k; j++) gram[i * k + j] = (float)matrix[(k - 1 - i) * k + j];
+  double *vectors = (double *)(void *)work, *values = vectors + k * k;
+  mo_syrk(MO_LOWER, MO_PLAIN, k, cols, 1.0f, image, cols, 0.0f, gram, k + 1);
+  if (!mo_decompose(k, gram, 1.0, 0.0, NULL, vectors, values, values + k, counts)) return false;
+  for (size_t i = 0; i < rank; i++)
+    for (size_t j = 0; j < k; j++) e[i * k + j] = (float)vectors[(k - 1 - i) * k + j];
   return true;
 }
 
-/* Both factors of Mhat from M. When the decomposition fails the old ones stay, counted. */
-static void compress(mo_step *s, const float *m, size_t rank)
+static void keep(mo_step *s, size_t rank, const float *m)
 {
-  const size_t rows = s->u->shape.rows, cols = s->u->shape.cols, k = rank + OVERSAMPLING;
+  const size_t rows = s->u->shape.rows, cols = s->u->shape.cols;
+  const size_t k = samples(rank, s->u->shape);
   float *work = s->work, *omega = mo_scratch_take(&work, k * cols);
-  float *part = mo_scratch_take(&work, k * cols), *basis = mo_scratch_take(&work, k * rows);
-  float *gram = mo_scratch_take(&work, k * k);
-  double *matrix = (double *)(void *)mo_scratch_take(&work, 2 * (k * k + k));
-  for (size_t i = 0; i < k * cols; i++)
-    omega[i] = (float)mo_random_normal(0, s->u->step, i); /* cols x k */
-  mo_gemm(MO_TRANSPOSED, MO_TRANSPOSED, k, rows, cols, 1.0f, omega, k, m, cols, 0.0f, basis,
-          rows);
-  orthonormalise(k, rows, basis);
-  mo_gemm(MO_PLAIN, MO_PLAIN, k, cols, rows, 1.0f, basis, rows, m, cols, 0.0f, part, cols);
-  if (!left_vectors(k, cols, part, gram, matrix, matrix + k * k, (double *)(void *)work)) {
-    s->u->counts->fallbacks++;
-    return;
-  }
-  mo_gemm(MO_PLAIN, MO_PLAIN, rank, rows, k, 1.0f, gram, k, basis, rows, 0.0f, s->state[0],
-          rows);
-  mo_gemm(MO_PLAIN, MO_PLAIN, rank, cols, rows, 1.0f, s->state[0], rows, m, cols, 0.0f,
-          s->state[1], cols);
+  float *image = mo_scratch_take(&work, k * cols), *q = mo_scratch_take(&work, k * rows);
+  float *gram = mo_scratch_take(&work, k * (k + 1)), *e = mo_scratch_take(&work, k * rank);
+  const float unit = unit_of(m, s->count);
+  mo_random_fill(omega, k * cols, 1.0, 0, s->u->step);
+  mo_gemm(MO_TRANSPOSED, MO_TRANSPOSED, k, rows, cols, unit, omega, k, m, cols, 0.0f, q, rows);
+  orthonormalise(k, rows, q);
+  mo_gemm(MO_PLAIN, MO_PLAIN, k, cols, rows, unit, q, rows, m, cols, 0.0f, image, cols);
+  if (!leading(k, cols, rank, image, gram, e, work, s->u->counts)) return;
+  mo_gemm(MO_PLAIN, MO_PLAIN, rank, rows, k, 1.0f, e, k, q, rows, 0.0f, s->state[LEFT], rows);
+  mo_gemm(MO_PLAIN, MO_PLAIN, rank, cols, k, 1.0f / unit, e, k, image, cols, 0.0f,
+          s->state[RIGHT], cols);
 }
 
 static void apply(mo_step *s)
 {
-  const mo_shape shape = s->u->shape;
-  const size_t rank = kept_rank(s->o, shape);
+  const size_t rank = rank_of(s->o, s->u->shape);
   float *m = mo_step_buffer(s);
-  const float *held = rank > 0 ? m : s->state[0];
-  if (s->u->step > 1 && rank > 0)
-    mo_gemm(MO_TRANSPOSED, MO_PLAIN, shape.rows, shape.cols, rank, 1.0f, s->state[0],
-            shape.rows, s->state[1], shape.cols, 0.0f, m, shape.cols);
-  if (s->u->step > 1)
-    correct(m, held, s->x, s->u->inputs[0], s->count, s->o->mu, s->scale);
-  else
-    memcpy(m, s->x, s->count * sizeof *m);
-  s->x = m;
+  correct(s, rank, m);
   if (rank > 0)
-    compress(s, m, rank);
+    keep(s, rank, m);
   else
-    memcpy(s->state[0], m, s->count * sizeof *m);
+    memcpy(s->state[RIGHT], m, s->count * sizeof *m);
+  s->x = m;
 }
 
 const mo_stage mo_stage_storm = {

@@ -15,7 +15,6 @@
 #include "linalg/vector.h"
 #include "optim/stages/options.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -70,7 +69,7 @@ static bool leading(size_t n, size_t l, size_t k, const float *g, float *q, floa
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j <= i; j++) matrix[i * n + j] = (double)gram[i * n + j];
   if (!mo_eigh_divide(n, matrix, values, (double *)(void *)work)) return false;
-  const double least = (double)n * (double)FLT_EPSILON * values[n - 1];
+  const double least = 1e-6 * values[n - 1]; /* the rounding of a Gram matrix in float */
   for (size_t i = 0; i < k; i++)
     for (size_t j = 0; j < n; j++)
       q[i * n + j] = values[n - 1 - i] > least ? (float)matrix[(n - 1 - i) * n + j] : 0.0f;

@@ -1,0 +1,163 @@
+/* test_exact_family.c - the spectral family against its float64 references, and what its members
+ * become when part of them is switched off, through the public header. */
+#include "property/against.h"
+#include "reference/dense.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const size_t shapes[][2] = {{40, 40}, {24, 48}, {48, 24}, {33, 17}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+typedef struct row {
+  const char *algorithm, *options;
+  double tolerance;
+} row;
+
+static const row table[] = {
+    {"normuon", "", 1e-3},
+    {"normuon", "axis=long nesterov=0 newton_schulz=polar5 beta2=0.5 weight_decay=0.1", 1e-3},
+    {"adamuon", "", 1e-2},
+    {"adamuon", "sign=0 nesterov=0 beta2=0.8 eps=0.01 weight_decay=0.1", 1e-2},
+    {"namo", "", 1e-3},
+    {"namo", "bias_correction=1 nesterov=1 beta2=0.8 eps=0.1 shape=rms", 1e-3},
+    {"polargrad", "", 1e-3},
+    {"polargrad", "order=polar_first mu=0.8 weight_decay=0.1", 1e-3},
+    {"polargrad", "nesterov=1 newton_schulz=polar8", 1e-3},
+    {"muon2", "", 1e-2},
+    {"muon2", "outer=1", 1e-2},
+    {"muon2", "outer=1 graft=0 eps_rel=0.1 alpha=0.25 lr=0.01 shape=none", 1e-2},
+    {"asgo", "", 1e-2},
+    {"asgo", "mu=0.5 nesterov=1 beta2=0.95 refresh_every=4", 1e-2},
+    {"dasgo", "", 1e-3},
+    {"dasgo", "eps=0.1 nesterov=1 beta2=0.5", 1e-3},
+    {"caspr", "", 1e-2},
+    {"caspr", "graft=sgd refresh_every=3 beta=0.9 eps=0.001 nesterov=0 weight_decay=0.1", 1e-2},
+    {"caspr", "graft=none refresh_every=1 beta=0.95", 1e-2},
+    {"fismo", "", 1e-2},
+    {"fismo", "trace_norm=1 mu=0.8 refresh_every=3 graft=0 lr=0.001", 1e-2},
+    {"fismo", "outer=0 beta=0.8 eps=0.1 newton_schulz=exact", 1e-2},
+    {"klshampoo", "", 2e-2},
+    {"klshampoo", "floors=absolute refresh_every=1 eps=0.01 beta=0.9 weight_decay=1", 2e-2},
+    {"klsoap", "", 2e-2},
+    {"klsoap", "floors=absolute refresh_every=3 eps=0.01 beta2=0.9 mu=0.5", 2e-2},
+    {"pmuon", "", 1e-2},
+    {"pmuon", "sides=small alpha=0.125 refresh_every=4 nesterov=0 shape=none", 1e-2},
+    {"pmuon", "eps=0.1 beta=0.8 newton_schulz=you5", 1e-2},
+    {"soapmuon", "", 2e-2},
+    {"soapmuon", "sides=small refresh_every=10 beta=0.95 beta2=0.95", 2e-2},
+    {"soapmuon", "sides=right refresh_every=3 newton_schulz=you5 divisor=frobenius", 2e-2},
+    {"soapmuon", "eps=0.01 nesterov=0 shape=none weight_decay=0.1", 2e-2},
+    {"sinksoap", "", 2e-2},
+    {"sinksoap", "floors=absolute eps=0.0001 sinkhorn=3 refresh_every=4 beta=0.9", 2e-2},
+    {"dion2", "", 1e-2},
+    {"dion2", "fraction=0.6 mu=0.5 shape=rms newton_schulz=jordan5 weight_decay=0.1", 1e-2},
+    {"sumo", "", 1e-2},
+    {"sumo", "rank=5 refresh_every=4 residual=0.1 limit=0 shape=spectral", 1e-2},
+    {"sumo", "rank=7 limit=0.99 newton_schulz=exact12 weight_decay=0.1", 1e-2},
+    {"limuon", "", 1e-2},
+    {"limuon", "rank=3 mu=0.8 newton_schulz=polar8 shape=jordan weight_decay=0.1", 1e-2},
+    {"limuon", "rank=0", 1e-2},
+    {"kfac", "", 2e-2},
+    {"kfac", "kl_clip=0 nesterov=1 eps=0.1 beta=0.5 refresh_every=4 weight_decay=0.1", 2e-2},
+    {"newtonmuon", "", 1e-2},
+    {"newtonmuon", "eps=0.01 beta=0.5 refresh_every=3 nesterov=0", 1e-2},
+    {"namo", "decay=cautious weight_decay=1", 1e-3},
+    {"soapmuon", "decay=corrected weight_decay=1 lr_peak=0.1", 2e-2},
+};
+
+static void test_against_the_references(void **state)
+{
+  (void)state;
+  size_t wrong = 0;
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    for (size_t s = 0; s < SHAPES; s++)
+      wrong += check(table[i].algorithm, shapes[s], table[i].options, FULL, table[i].tolerance);
+  assert_int_equal(wrong, 0);
+}
+
+typedef struct reduction {
+  const char *algorithm, *options, *to, *to_options;
+  double tolerance;
+  const char *where; /* of "swt": square, wide, tall */
+} reduction;
+
+static const reduction reductions[] = {
+    {"normuon", "newton_schulz=exact", "muon",
+     "newton_schulz=exact shape=jordan weight_decay=0", 1e-4, "sw"},
+    {"normuon", "newton_schulz=exact axis=long", "muon",
+     "newton_schulz=exact shape=jordan weight_decay=0", 1e-4, "s"},
+    {"namo", "mu=0 beta2=0 weight_decay=0", "muon", "mu=0 newton_schulz=jordan5 weight_decay=0",
+     1e-4, "swt"},
+    {"muon2", "alpha=0 lr=0.02 weight_decay=0", "muon",
+     "newton_schulz=jordan5 shape=jordan weight_decay=0", 1e-4, "swt"},
+    {"muon2", "alpha=0 outer=1 lr=0.02 weight_decay=0", "muon",
+     "newton_schulz=jordan5 shape=jordan weight_decay=0", 1e-4, "swt"},
+    {"asgo", "mu=0 beta2=0 eps=1e-12 lr=0.02 weight_decay=0", "muon",
+     "mu=0 newton_schulz=exact shape=rms weight_decay=0", 1e-2, "swt"},
+    {"caspr", "beta=0 mu=0 eps=1e-10 graft=none lr=0.005 refresh_every=1", "muon",
+     "mu=0 newton_schulz=exact shape=none weight_decay=0", 1e-2, "swt"},
+    {"pmuon", "alpha=0 lr=0.02", "muon",
+     "newton_schulz=exact12 shape=jordan weight_decay=0.025", 1e-4, "swt"},
+    {"sinksoap", "mu=0 beta=0 lr=0.02 weight_decay=0", "muon",
+     "mu=0 newton_schulz=exact shape=jordan weight_decay=0", 1e-2, "s"},
+    {"dion2", "fraction=1 newton_schulz=jordan5 lr=0.02", "muon",
+     "nesterov=0 newton_schulz=jordan5", 1e-4, "swt"},
+    {"sumo", "rank=99 limit=0 refresh_every=2", "muon",
+     "nesterov=0 newton_schulz=exact shape=none weight_decay=0", 1e-4, "swt"},
+    {"mousse", "alpha=0 nesterov=1", "muon", "", 1e-4, "swt"},
+    {"pmuon", "mu=0 beta=0 alpha=0.2 eps=0.001 newton_schulz=you5 weight_decay=0.01 lr=0.02",
+     "mousse", "mu=0 beta=0 alpha=0.2 eps=0.0005 outer=0 refresh_every=1 shape=jordan", 1e-3,
+     "swt"},
+    {"namo", "decay=corrected", "namo", "", 1e-6, "s"}, /* at a constant lr */
+};
+
+/* |A - B| / |B - W_0| after STEPS steps. */
+static double apart(const reduction *q, const size_t shape[2])
+{
+  rig a, b;
+  rig_single(&a, NULL, q->algorithm, shape[0], shape[1], q->options);
+  rig_single(&b, NULL, q->to, shape[0], shape[1], q->to_options);
+  const size_t count = shape[0] * shape[1];
+  double *start = to_double(b.params[0].value, count);
+  for (uint64_t t = 1; t <= STEPS; t++) {
+    gradient(&a.params[0], FULL, t);
+    gradient(&b.params[0], FULL, t);
+    assert_int_equal(mousse_step(a.opt), MOUSSE_OK);
+    assert_int_equal(mousse_step(b.opt), MOUSSE_OK);
+  }
+  double *found = to_double(a.params[0].value, count);
+  double *expected = to_double(b.params[0].value, count);
+  const double part = distance(found, expected, count) / distance(expected, start, count);
+  free(expected);
+  free(found);
+  free(start);
+  rig_stop(&b);
+  rig_stop(&a);
+  return part;
+}
+
+static void test_reductions(void **state)
+{
+  (void)state;
+  size_t wrong = 0;
+  for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
+    for (size_t s = 0; s < 3; s++) {
+      const reduction *q = &reductions[i];
+      const double part = strchr(q->where, "swt"[s]) != NULL ? apart(q, shapes[s]) : 0;
+      if (part < q->tolerance) continue;
+      print_error("%s '%s' %zux%zu is not %s '%s': %.2g\n", q->algorithm, q->options,
+                  shapes[s][0], shapes[s][1], q->to, q->to_options, part);
+      wrong++;
+    }
+  assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_against_the_references),
+      cmocka_unit_test(test_reductions),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
