@@ -9,7 +9,8 @@
 
 static const mo_setting rows[] = {
     MO_SETTING_TEXT(writing_values, init, "",
-                    "a run, a checkpoint, a model folder (ours or Hugging Face's) or a file of weights (required)"),
+                    "a run, a checkpoint, a model folder (ours or Hugging Face's) or a file of "
+                    "weights (required)"),
     MO_SETTING_TEXT(writing_values, tokenizer, "", "by default the one beside the weights"),
     MO_SETTING_INTEGER(writing_values, tokens, "200", 1, 1e9, "how many tokens to write"),
     MO_SETTING_NUMBER(writing_values, temperature, "0.8", 0, 100,
