@@ -26,6 +26,12 @@ MO_CLONES void mo_average_root(float *restrict root, const float *restrict x, si
   }
 }
 
+mo_split mo_split_beta(double beta)
+{
+  const float high = (float)beta;
+  return (mo_split){high, (float)(beta - (double)high), (float)(1.0 - beta)};
+}
+
 float mo_float_beta(double beta, uint64_t step)
 {
   const float nearest = (float)beta;

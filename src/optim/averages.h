@@ -15,6 +15,12 @@
 void mo_average(float *mean, const float *x, size_t count, double beta);
 void mo_average_root(float *root, const float *x, size_t count, double beta);
 
+/* beta = high + low: a float loop that adds what rounding beta to float leaves out. */
+typedef struct mo_split {
+  float high, low, add; /* add: 1 - beta */
+} mo_split;
+mo_split mo_split_beta(double beta);
+
 /* One of the two floats next to beta, such that their product over the first `step` steps is
  * beta^step within the rounding of one: for products of matrices, which take floats. */
 float mo_float_beta(double beta, uint64_t step);

@@ -282,7 +282,7 @@ static void test_every_option_changes_the_result(void **state)
   const mousse_option *option;
   for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++)
     for (size_t i = 0; (option = mousse_algorithm_option(name, i)) != NULL; i++) {
-      char others[128];
+      char others[256];
       /* A lone matrix is never shifted: tests/unit/test_optim.c has several. */
       if (strcmp(option->name, "stagger") == 0) continue;
       if (!find_others(name, option, others, sizeof others))

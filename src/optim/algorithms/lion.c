@@ -8,9 +8,11 @@
  * (beta1 < beta2).
  */
 #include "base/simd.h"
-#include "linalg/vector.h"
 #include "optim/algorithm.h"
+#include "optim/averages.h"
 #include "optim/telemetry.h"
+
+#include <float.h>
 
 typedef struct config {
   double lr, beta1, beta2, eps, weight_decay;
@@ -41,31 +43,34 @@ static double flops(const void *config_, mo_shape shape)
 }
 
 typedef struct numbers {
-  double beta1, beta2, eps, keep, lr;
+  mo_split beta1, beta2;
+  float eps, decay, lr;
 } numbers;
 
 MO_CLONES static void step(numbers n, size_t count, const float *restrict grad,
                            float *restrict momentum, float *restrict value)
 {
-  const double add1 = 1.0 - n.beta1, add2 = 1.0 - n.beta2;
+  const mo_split one = n.beta1, two = n.beta2;
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
-    const double g = (double)grad[i], m = (double)momentum[i];
-    const double mix = n.beta1 * m + add1 * g;
-    const double sign = (mix > n.eps ? 1.0 : 0.0) - (mix < -n.eps ? 1.0 : 0.0);
-    value[i] = mo_nearest_float(n.keep * (double)value[i] - n.lr * sign);
-    momentum[i] = (float)(n.beta2 * m + add2 * g);
+    const float g = grad[i], m = momentum[i], w = value[i];
+    const float mix = one.high * m + (one.low * m + one.add * g);
+    const float sign = (mix > n.eps ? 1.0f : 0.0f) - (mix < -n.eps ? 1.0f : 0.0f);
+    const float moved = w - (n.decay * w + n.lr * sign);
+    const float below = moved > FLT_MAX ? FLT_MAX : moved;
+    value[i] = below < -FLT_MAX ? -FLT_MAX : below;
+    momentum[i] = two.high * m + (two.low * m + two.add * g);
   }
 }
 
 static void update(const void *config_, const mo_update *u)
 {
   const config *c = config_;
-  const numbers n = {.beta1 = c->beta1,
-                     .beta2 = c->beta2,
-                     .eps = c->eps,
-                     .keep = 1.0 - c->lr * c->weight_decay,
-                     .lr = c->lr};
+  const numbers n = {.beta1 = mo_split_beta(c->beta1),
+                     .beta2 = mo_split_beta(c->beta2),
+                     .eps = (float)c->eps,
+                     .decay = (float)(c->lr * c->weight_decay),
+                     .lr = (float)c->lr};
   step(n, mo_elements(u->shape), u->grad, u->state[0], u->value);
   mo_note(u->telemetry, MO_UPDATE_RMS, 1.0);
 }

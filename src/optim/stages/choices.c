@@ -2,6 +2,8 @@
  * themselves a choice. */
 #include "optim/stages/options.h"
 
+const char *const mo_mu_names[] = {"constant", "warmup", NULL};
+const char *const mo_kernel_names[] = {"single", "two", NULL};
 const char *const mo_inner_names[] = {"none",   "sign", "diag",     "kron", "sum",
                                       "fisher", "rms",  "sinkhorn", NULL};
 const char *const mo_side_names[] = {"both", "left", "right", "small", NULL};
@@ -9,6 +11,7 @@ const char *const mo_form_names[] = {"auto", "plain", "fused", NULL};
 const char *const mo_of_names[] = {"gradient", "momentum", NULL};
 const char *const mo_when_names[] = {"before", "after", NULL};
 const char *const mo_floors_names[] = {"relative", "absolute", NULL};
+const char *const mo_ortho_names[] = {"newton_schulz", "none", NULL};
 const char *const mo_divisor_names[] = {"frobenius", "schatten4", NULL};
 const char *const mo_order_names[] = {"momentum_first", "polar_first", NULL};
 const char *const mo_post_names[] = {"none", "rows", "element", "scalar", NULL};
@@ -36,6 +39,13 @@ static const mo_stage *pick_inner(const mo_stage_options *o)
 }
 
 const mo_stage mo_stage_inner = {.pick = pick_inner};
+
+static const mo_stage *pick_ortho(const mo_stage_options *o)
+{
+  return o->ortho == MO_ORTHO_ON ? &mo_stage_orthogonal : NULL;
+}
+
+const mo_stage mo_stage_ortho = {.pick = pick_ortho};
 
 static const mo_stage *pick_post(const mo_stage_options *o)
 {

@@ -47,8 +47,8 @@ mo_fused mo_kron_roots(const mo_stage_options *o, mo_shape shape, float *const *
 bool mo_kron_fused(const mo_stage_options *o, mo_shape shape)
 {
   const mo_fused f = sides_of(o, shape);
-  const bool possible = o->outer != 0.0 && o->ortho == 0.0 && f.set != MO_EXACT &&
-                        o->divisor == 0.0 && o->post == MO_POST_NONE;
+  const bool possible = o->outer != 0.0 && o->ortho == MO_ORTHO_ON && f.set != MO_EXACT &&
+                        o->divisor == MO_FROBENIUS && o->post == MO_POST_NONE;
   return possible &&
          (o->form == MO_FORM_FUSED || (o->form == MO_FORM_AUTO && mo_fused_pays(&f)));
 }

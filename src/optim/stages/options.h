@@ -10,6 +10,8 @@
 
 /* Choices, in the order of their names (choices.c). */
 enum { MO_SUM, MO_AVERAGE };
+enum { MO_MU_CONSTANT, MO_MU_WARMUP };
+enum { MO_KERNEL_SINGLE, MO_KERNEL_TWO };
 enum {
   MO_INNER_NONE,
   MO_INNER_SIGN,
@@ -28,6 +30,7 @@ enum { MO_FORM_AUTO, MO_FORM_PLAIN, MO_FORM_FUSED };
 enum { MO_OF_GRADIENT, MO_OF_MOMENTUM };
 enum { MO_WHEN_BEFORE, MO_WHEN_AFTER };
 enum { MO_FLOORS_RELATIVE, MO_FLOORS_ABSOLUTE };
+enum { MO_ORTHO_ON, MO_ORTHO_OFF };
 enum { MO_FROBENIUS, MO_SCHATTEN4 };
 enum { MO_MOMENTUM_FIRST, MO_POLAR_FIRST };
 enum { MO_POST_NONE, MO_POST_ROWS, MO_POST_ELEMENT, MO_POST_SCALAR, MO_POSTS };
@@ -52,19 +55,23 @@ enum {
 };
 enum { MO_RADIUS_FREE, MO_RADIUS_BRAKE, MO_RADIUS_PIN, MO_RADIUS_BALL, MO_RADII };
 
-extern const char *const mo_inner_names[],
-    *const mo_side_names[],
-        *const mo_form_names[],
-            *const mo_of_names[], *const mo_when_names[],
-                                      *const mo_floors_names[],
-                                          *const mo_divisor_names[],
-                                              *const mo_order_names[],
-                                                  *const mo_post_names[],
-                                                      *const mo_axis_names[],
-                                                          *const mo_moment_names[],
-                                                              *const mo_norm_names[],
-                                                                  *const mo_decay_names[],
-                                                                      *const mo_radius_names[];
+extern const char *const mo_mu_names[],
+    *const mo_kernel_names[],
+        *const mo_inner_names[],
+            *const mo_side_names[],
+                *const mo_form_names[],
+                    *const mo_of_names[],
+                        *const mo_when_names[],
+                            *const mo_floors_names[],
+                                *const mo_ortho_names[],
+                                    *const mo_divisor_names[],
+                                        *const mo_order_names[],
+                                            *const mo_post_names[],
+                                                *const mo_axis_names[],
+                                                    *const mo_moment_names[],
+                                                        *const mo_norm_names[],
+                                                            *const mo_decay_names[],
+                                                                *const mo_radius_names[];
 
 /* beta of the statistics; a recipe that sets it to MO_AS_BETA2 has one beta for both. */
 #define MO_AS_BETA2 (-1.0)
@@ -121,7 +128,7 @@ static inline double mo_stats_beta(const mo_stage_options *o)
       decay, mo_decay_names, MO_DECAYS, first, 0,                                              \
       "W (1 - lr wd); with lr/lr_peak as well, or instead; only where U and W agree")
 #define MO_STAGE_LR_PEAK                                                                       \
-  MO_STAGE_NUMBER(lr_peak, 0, 0, 1e3, "decay: the schedule's highest lr; 0: lr itself")
+  MO_STAGE_NUMBER(lr_peak, 0.1, 0, 1e3, "decay: the schedule's highest lr; 0: lr itself")
 #define MO_STAGE_RADIUS(first)                                                                 \
   MO_STAGE_CHOICE(radius, mo_radius_names, MO_RADII, first, 0,                                 \
                   "norm of the weights: free, half its growth, its first order, fixed")
@@ -131,14 +138,19 @@ static inline double mo_stats_beta(const mo_stage_options *o)
 #define MO_STAGE_NESTEROV(first)                                                               \
   MO_STAGE_SWITCH(nesterov, first, 0, "look ahead: momentum plus the newest gradient")
 
+#define MO_STAGE_MU_SCHEDULE                                                                   \
+  MO_STAGE_CHOICE(mu_schedule, mo_mu_names, 2, MO_MU_CONSTANT, 0,                              \
+                  "mu as it is, or from mu_start on over mu_warmup steps")
 #define MO_STAGE_MU_WARMUP(first)                                                              \
-  MO_WHOLE(mo_stage_options, mu_warmup, first, 0, 1e9, 0, "steps from mu_start to mu; 0: none")
+  MO_WHOLE(mo_stage_options, mu_warmup, first, 0, 1e9, 0, "steps from mu_start to mu")
 #define MO_STAGE_MU_START(first)                                                               \
-  MO_STAGE_NUMBER(mu_start, first, 0, MO_BETA_MAX, "mu at the start of mu_warmup")
-#define MO_STAGE_MIX(first)                                                                    \
-  MO_STAGE_NUMBER(mix, first, 0, 1, "part of a second momentum, of decay mu2, in the first")
+  MO_STAGE_NUMBER(mu_start, first, 0, MO_BETA_MAX, "mu at the start of the warm-up")
+#define MO_STAGE_KERNEL                                                                        \
+  MO_STAGE_CHOICE(kernel, mo_kernel_names, 2, MO_KERNEL_SINGLE, 1,                             \
+                  "one momentum, or two of decays mu and mu2")
 #define MO_STAGE_MU2(first)                                                                    \
-  MO_STAGE_NUMBER(mu2, first, 0, MO_BETA_MAX, "decay of the second momentum; 0: there is none")
+  MO_STAGE_NUMBER(mu2, first, 0, MO_BETA_MAX, "decay of the second momentum")
+#define MO_STAGE_MIX(first) MO_STAGE_NUMBER(mix, first, 0, 1, "part of the second momentum")
 #define MO_STAGE_ORDER(first)                                                                  \
   MO_STAGE_CHOICE(order, mo_order_names, 2, first, 1,                                          \
                   "momentum of the gradient, or of its orthogonal factor")
@@ -192,6 +204,8 @@ static inline double mo_stats_beta(const mo_stage_options *o)
   MO_STAGE_CHOICE(newton_schulz, mo_newton_schulz_names, MO_NEWTON_SCHULZ_SETS, first, 1,      \
                   "polynomial of the orthogonalisation; exact: by singular values")
 
+#define MO_STAGE_ORTHO(first)                                                                  \
+  MO_STAGE_CHOICE(ortho, mo_ortho_names, 2, first, 1, "orthogonalise, or not")
 #define MO_STAGE_DIVISOR(first)                                                                \
   MO_STAGE_CHOICE(divisor, mo_divisor_names, 2, first, 0, "norm that Newton-Schulz starts from")
 #define MO_STAGE_FRACTION(first)                                                               \

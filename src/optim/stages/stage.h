@@ -22,7 +22,7 @@ typedef struct mo_stage_options {
   /* step.c */
   double lr, weight_decay, decay, lr_peak, radius, shape;
   /* momentum.c */
-  double mu, nesterov, average, mu_start, mu_warmup, mu2, mix;
+  double mu, nesterov, average, mu_schedule, mu_start, mu_warmup, kernel, mu2, mix;
   /* inner preconditioners */
   double inner, beta, alpha, eps, eps_rel, damping, sides, max_precond_dim, block, form,
       refresh, refresh_every, refresh_tol, stagger, trace_norm, bias_correction, stats_of,
@@ -103,8 +103,9 @@ extern const mo_stage mo_stage_element, mo_stage_rows, mo_stage_scalar;
 extern const mo_stage mo_stage_outer, mo_stage_graft, mo_stage_norm;
 extern const mo_stage mo_stage_step;
 
-/* choices.c: one of the above by the options inner and post; and momentum and orthogonaliser in
+/* choices.c: one of the above by the options inner, ortho and post; and momentum and orthogonaliser in
  * the order that the option order says, as a pair. */
-extern const mo_stage mo_stage_inner, mo_stage_post, mo_stage_former, mo_stage_latter;
+extern const mo_stage mo_stage_inner, mo_stage_ortho, mo_stage_post, mo_stage_former,
+    mo_stage_latter;
 
 #endif
