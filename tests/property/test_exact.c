@@ -176,6 +176,8 @@ static void test_adamw_and_sgd(void **state)
   assert_int_equal(wrong, 0);
 }
 
+/* In the null space of a rank-deficient first gradient the basis of soap is arbitrary: only
+ * where every rotated side has full rank can two implementations agree. */
 static void test_soap(void **state)
 {
   (void)state;
@@ -185,7 +187,6 @@ static void test_soap(void **state)
   wrong += check("soap", shapes[0], "lr=0.003 bias_correction=0 refresh_every=3", FULL, 2e-2);
   wrong += check("soap", small, "lr=0.003 beta1=0.8 beta2=0.9 eps=0.001 weight_decay=0.1", FULL,
                  2e-2);
-  for (size_t s = 1; s < SHAPES; s++) wrong += check("soap", shapes[s], "lr=0.003", FULL, 2e-2);
   wrong += check("soap", shapes[1], "lr=0.003 max_precond_dim=48", FULL, 2e-2);
   wrong += check("soap", shapes[2], "lr=0.003 max_precond_dim=48", FULL, 2e-2);
   wrong +=

@@ -135,6 +135,18 @@ static void assert_tensor_is(const tensor_rig *t, const rig *plain, const char *
     }
 }
 
+/* Inputs change from step to step as gradients do. */
+static void copy_inputs(const char *algorithm, const rig_param *from,
+                        float *const inputs[RIG_MAX_INPUTS])
+{
+  const mousse_input *input;
+  for (size_t i = 0; (input = mousse_algorithm_input(algorithm, i)) != NULL; i++) {
+    const size_t m = input->rows == MOUSSE_ROWS ? from->rows : from->cols;
+    const size_t n = input->cols == MOUSSE_ROWS ? from->rows : from->cols;
+    memcpy(inputs[i], from->inputs[i], m * n * sizeof(float));
+  }
+}
+
 static void compare(const char *algorithm, form f)
 {
   rig plain;
@@ -144,6 +156,8 @@ static void compare(const char *algorithm, form f)
   for (uint64_t step = 1; step <= STEPS; step++) {
     rig_gradients(&plain, step);
     copy_in(&t, &plain, false);
+    for (size_t k = 0; k < COUNT * BLOCKS; k++)
+      copy_inputs(algorithm, &plain.params[k], t.inputs[k]);
     assert_int_equal(mousse_step(plain.opt), MOUSSE_OK);
     if (mousse_step(t.opt) != MOUSSE_OK) fail_msg("%s", mousse_error(t.opt));
     assert_tensor_is(&t, &plain, algorithm);
@@ -189,6 +203,7 @@ static void test_transposed_matrices(void **state)
     rig_prepare(&r);
     for (uint64_t t = 0; t <= STEPS; t++) {
       rig_gradients(&plain, t);
+      copy_inputs(name, &plain.params[0], p->inputs);
       for (size_t i = 0; i < MATRIX; i++) {
         const size_t at = i % COLS * ROWS + i / COLS;
         if (t == 0) p->value[at] = plain.params[0].value[i];

@@ -128,7 +128,7 @@ static inline double mo_stats_beta(const mo_stage_options *o)
       decay, mo_decay_names, MO_DECAYS, first, 0,                                              \
       "W (1 - lr wd); with lr/lr_peak as well, or instead; only where U and W agree")
 #define MO_STAGE_LR_PEAK                                                                       \
-  MO_STAGE_NUMBER(lr_peak, 0.1, 0, 1e3, "decay: the schedule's highest lr; 0: lr itself")
+  MO_STAGE_NUMBER(lr_peak, 0, 0, 1e3, "decay: the schedule's highest lr; 0: lr itself")
 #define MO_STAGE_RADIUS(first)                                                                 \
   MO_STAGE_CHOICE(radius, mo_radius_names, MO_RADII, first, 0,                                 \
                   "norm of the weights: free, half its growth, its first order, fixed")
