@@ -99,6 +99,7 @@ static void put_byte(terminal_text *text, char byte)
 
 void terminal_put(terminal_text *text, const char *bytes, size_t count)
 {
+  if (count == 0) return; /* bytes may be NULL then */
   if (!terminal_is(text->stream))
     fwrite(bytes, 1, count, text->stream);
   else
