@@ -15,7 +15,7 @@
 
 enum {
   BENCH_MODELS = 3,
-  BENCH_MOST_OPTIMIZERS = 32,
+  BENCH_MOST_OPTIMIZERS = 64,
   BENCH_TOKEN_COUNTS = 4,
   BENCH_MOST_THREAD_COUNTS = 12,
   BENCH_REFRESH_EVERY = 10, /* steps that a refresh is spread over, the optimizers' default */

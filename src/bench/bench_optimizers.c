@@ -58,8 +58,19 @@ static bool has_option(const char *algorithm, const char *name)
   return false;
 }
 
-/* Every algorithm of the library; one that can choose its sides, with both and with small. */
-static size_t list_subjects(subject *list)
+/* What a quick run measures: the ones that most people choose among. */
+static bool is_common(const char *name)
+{
+  static const char *const names[] = {"mousse",  "muon",  "normuon", "soap",
+                                      "shampoo", "adamw", "lion",    "sgd"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i], name) == 0) return true;
+  return false;
+}
+
+/* Every algorithm of the library, or when quick the common ones; one that can choose its sides,
+ * with both and with small. */
+static size_t list_subjects(bool quick, subject *list)
 {
   size_t count = 0;
   const char *name = NULL;
@@ -68,6 +79,7 @@ static size_t list_subjects(subject *list)
                  has_option(name, "refresh")};
     if (count + 2 > BENCH_MOST_OPTIMIZERS) break;
     if (mousse_algorithm_input(name, 0) != NULL) continue; /* there is more than gradients */
+    if (quick && !is_common(name)) continue;
     if (s.refreshes) s.sides = "both";
     list[count++] = s;
     s.sides = "small";
@@ -243,7 +255,7 @@ static mousse_status measure_one(bench_measure *m, const subject *s, bench_groun
 double bench_optimizers_work(const bench_options *options)
 {
   subject list[BENCH_MOST_OPTIMIZERS];
-  const size_t count = list_subjects(list);
+  const size_t count = list_subjects(options->quick, list);
   const rules r = rules_for(options);
   double work = 0;
   for (size_t i = 0; i < count; i++) {
@@ -258,7 +270,7 @@ mousse_status bench_optimizers(bench_measure *m)
 {
   const rules r = rules_for(m->options);
   subject list[BENCH_MOST_OPTIMIZERS];
-  const size_t count = list_subjects(list);
+  const size_t count = list_subjects(m->options->quick, list);
   bench_ground g = {.plain = NULL};
   m->report->layers = r.layers;
   mousse_status status = bench_set_create(&g.set, WIDTH, r.layers, m->error);

@@ -14,7 +14,7 @@ typedef struct values {
 
 static const mo_setting rows[] = {
     MO_SETTING_SWITCH(values, quick, "false",
-                      "a minute or two: fewer matrices and repetitions"),
+                      "a minute or two: common optimizers, fewer matrices, one repetition"),
     MO_SETTING_SWITCH(values, json, "false", "print one JSON object"),
     MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "threads; 0: one per core"),
     MO_SETTING_INTEGER(values, layers, "0", 0, 12,
