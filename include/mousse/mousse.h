@@ -201,8 +201,8 @@ MOUSSE_API mousse_status mousse_step(mousse_optimizer *opt);
  *
  * A state knows the options it was saved under, but load sets none: options are the program's.
  * mousse_load wants every parameter to be there as it is here; mousse_load_matching takes what
- * fits and leaves the rest as it is. `report` (NULL: nobody) is called on every rank after a
- * successful load for each difference, with a sentence; mousse_load tells env.log of those that
+ * fits and leaves the rest as it is. `report` (NULL: nobody) is called on every rank while the
+ * state is read, for each difference, with a sentence; mousse_load tells env.log of those that
  * are left to it, the options. An option that was set after prepare is a schedule's and is not
  * compared. */
 typedef int (*mousse_write_fn)(void *user, const void *data, size_t bytes);
