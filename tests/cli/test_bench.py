@@ -34,7 +34,7 @@ class Bench(ProgramTest):
 
     def test_mistakes(self):
         self.assertIn("from 0 to 12", self.failure(2, "bench", "--layers", "13"))
-        self.assertIn("at most 0 arguments", self.failure(2, "bench", "162M"))
+        self.assertIn("takes no arguments", self.failure(2, "bench", "162M"))
 
 
 unittest.main()
