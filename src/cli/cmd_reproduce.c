@@ -15,7 +15,8 @@ static const char default_text[] = "data/austen.txt"; /* where scripts/get-corpu
 
 typedef struct values {
   int scale;
-  char out[MO_SETTING_PATH], text[MO_SETTING_PATH], data_dir[MO_SETTING_PATH];
+  char out[MO_SETTING_PATH], text[MO_SETTING_PATH], other_text[MO_SETTING_PATH],
+      data_dir[MO_SETTING_PATH];
   int64_t jobs;
   bool dry_run;
 } values;
@@ -29,6 +30,9 @@ static const mo_setting rows[] = {
     MO_SETTING_TEXT(values, text, "",
                     "text file to train on (default: data/austen.txt if it exists, else "
                     "sentences made up by a few rules)"),
+    MO_SETTING_TEXT(values, other_text, "",
+                    "text file for the figure fine-tuning to go on with (default: questions "
+                    "made up by a few rules)"),
     MO_SETTING_TEXT(values, data_dir, "", "directory of token shards to train on instead"),
     MO_SETTING_INTEGER(values, jobs, "0", 0, 1024,
                        "runs at a time; 0: as many as the machine has cores"),
@@ -107,6 +111,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
       .directory = directory,
       .data_dir = v->data_dir[0] != '\0' ? v->data_dir : NULL,
       .text = text,
+      .other_text = v->other_text[0] != '\0' ? v->other_text : NULL,
       .command = command,
       .execution = {.program = program,
                     .jobs = v->jobs > 0 ? (int)v->jobs : mo_threads_available(),

@@ -10,7 +10,8 @@ typedef struct study_evidence {
   const study_protocol *protocol;
   const study_runs *runs;
   run_record *records; /* owned, by the runs' indices; of diverged and failed runs zeroed */
-  run_group *groups;   /* owned, by the cells' indices: the seeds at the best learning rate */
+  const struct fine_tuning *fine; /* borrowed, for its figure; NULL: not asked for */
+  run_group *groups; /* owned, by the cells' indices: the seeds at the best learning rate */
 } study_evidence;
 
 mousse_status evidence_read(study_evidence *evidence, const study_protocol *protocol,

@@ -178,6 +178,8 @@ static unsigned figures_of(size_t who, study_schedule schedule, int regime)
   unsigned needed = VERDICT_FIGURES | (in_paper ? COSINE_FIGURES : 0);
   if (first && who == find_contender("mousse")) needed |= BASELINE_FIGURES;
   if (first && !in_paper) needed |= FIGURE_BIT(beyond);
+  if (first && (who == find_contender("mousse") || who == find_contender("adamw")))
+    needed |= FIGURE_BIT(fine_tuning); /* Muon is tuned at home only */
   return needed;
 }
 
@@ -186,6 +188,7 @@ static bool needs_home(size_t who, unsigned figures)
 {
   unsigned elsewhere = figures_of(who, STUDY_WSD, 0) | figures_of(who, STUDY_COSINE, 1);
   if (who == find_contender("mousse")) elsewhere = ~0u; /* its switches */
+  if (who == find_contender("muon")) elsewhere |= FIGURE_BIT(fine_tuning);
   return (elsewhere & figures) != 0;
 }
 

@@ -86,6 +86,9 @@ mousse_status protocol_tune(study_protocol *protocol, bool home, study_runs *run
 /* The runs of the verdict, after the searches. */
 mousse_status protocol_add_seeds(study_protocol *protocol, study_runs *runs, mo_error *error);
 
+/* A run of a cell; its name says all that differs but for where it starts. */
+mousse_status cell_add_run(const study_cell *cell, double lr, double momentum, int seed,
+                           study_runs *runs, size_t *index, mo_error *error);
 double cell_momentum(const study_cell *cell); /* the best one of its search */
 
 #endif

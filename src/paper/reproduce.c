@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "data/shards/dataset.h"
-#include "paper/evidence.h"
+#include "paper/fine_tuning.h"
 #include "paper/synthetic_text.h"
 
 #include <stdio.h>
@@ -12,27 +12,27 @@
 
 enum { MADE_BYTES = 2000000 };
 
-/* The text to tokenize: the one given, or DIR/text.txt. */
-static mousse_status find_text(const reproduction *what, char path[MO_SETTING_PATH],
-                               mo_error *error)
+/* The text to tokenize: the one given, or one that is made in DIR. */
+static mousse_status find_text(const reproduction *what, const char *given, text_kind kind,
+                               char path[MO_SETTING_PATH], mo_error *error)
 {
-  if (what->text != NULL) {
-    snprintf(path, MO_SETTING_PATH, "%s", what->text);
+  if (given != NULL) {
+    snprintf(path, MO_SETTING_PATH, "%s", given);
     return MOUSSE_OK;
   }
-  MO_TRY(mo_path_join(path, MO_SETTING_PATH, what->directory, "text.txt", error));
+  MO_TRY(mo_path_join(path, MO_SETTING_PATH, what->directory,
+                      kind == TEXT_TALES ? "text.txt" : "other.txt", error));
   /* One that is there is complete, and the tokens are made from it. */
-  return access(path, R_OK) == 0 ? MOUSSE_OK : synthetic_text_write(path, MADE_BYTES, error);
+  if (access(path, R_OK) == 0) return MOUSSE_OK;
+  return synthetic_text_write(path, kind, MADE_BYTES, error);
 }
 
-static mousse_status make_data(const reproduction *what, const char *out, mo_error *error)
+static mousse_status tokenize(const char *path, const char *tokenizer, const char *out,
+                              mo_error *error)
 {
-  char path[MO_SETTING_PATH], tokenizer[32];
   const char *inputs[1] = {path};
   mo_dataset made;
   bool existed = false;
-  MO_TRY(find_text(what, path, error));
-  snprintf(tokenizer, sizeof tokenizer, "train:%d", what->scale->vocabulary);
   const dataset_options options = {.inputs = inputs,
                                    .input_count = 1,
                                    .tokenizer = tokenizer,
@@ -44,6 +44,29 @@ static mousse_status make_data(const reproduction *what, const char *out, mo_err
                                    .separator = "<|endoftext|>",
                                    .threads = mo_threads_available()};
   return dataset_build(&options, &made, &existed, error);
+}
+
+static mousse_status make_data(const reproduction *what, const char *out, mo_error *error)
+{
+  char path[MO_SETTING_PATH], tokenizer[32];
+  MO_TRY(find_text(what, what->text, TEXT_TALES, path, error));
+  snprintf(tokenizer, sizeof tokenizer, "train:%d", what->scale->vocabulary);
+  return tokenize(path, tokenizer, out, error);
+}
+
+static bool fine_tunes(const reproduction *what)
+{
+  return (what->figures & FIGURE_BIT(fine_tuning)) != 0;
+}
+
+/* The other text, in the tokens of the first one. */
+static mousse_status make_other_data(const reproduction *what, const char *data_dir,
+                                     const char *out, mo_error *error)
+{
+  char path[MO_SETTING_PATH];
+  if (!fine_tunes(what)) return MOUSSE_OK;
+  MO_TRY(find_text(what, what->other_text, TEXT_QUESTIONS, path, error));
+  return tokenize(path, data_dir, out, error);
 }
 
 /* Where the tokens are or will be. */
@@ -86,6 +109,26 @@ static mousse_status tune(study_protocol *p, bool home, study_runs *runs,
   return MOUSSE_OK;
 }
 
+/* The runs that were asked for, and where their tokens are. */
+typedef struct reproduction_work {
+  study_protocol protocol;
+  fine_tuning fine;
+  study_runs runs;
+  char data_dir[MO_SETTING_PATH], other_dir[MO_SETTING_PATH];
+} reproduction_work;
+
+/* After all others: it goes on from them. */
+static mousse_status fine_tune(reproduction_work *w, const reproduction *what, int *stopped,
+                               mo_error *error)
+{
+  if (!fine_tunes(what)) return MOUSSE_OK;
+  MO_TRY(fine_tuning_plan(&w->fine, &w->protocol, &w->runs, w->data_dir, w->other_dir, error));
+  MO_TRY(tune(&w->fine.protocol, false, &w->runs, what, stopped, error));
+  if (*stopped != 0) return MOUSSE_OK;
+  MO_TRY(fine_tuning_add_seeds(&w->fine, &w->runs, error));
+  return execute(&w->runs, what, stopped, error);
+}
+
 static mousse_status make_runs(study_protocol *p, study_runs *runs, const reproduction *what,
                                int *stopped, mo_error *error)
 {
@@ -119,6 +162,10 @@ static void describe(const reproduction *what, json_t *results)
                ? what->text
                : "sentences made up by a few rules; give --text for real ones");
   results_note(results, text);
+  if (!fine_tunes(what)) return;
+  snprintf(text, sizeof text, "Other text, for fine-tuning: %.200s.",
+           what->other_text != NULL ? what->other_text : "questions made up by a few rules");
+  results_note(results, text);
 }
 
 static mousse_status make_figures(const reproduction *what, const study_evidence *evidence,
@@ -138,66 +185,113 @@ static mousse_status make_figures(const reproduction *what, const study_evidence
   return results_check(*results, error);
 }
 
-static mousse_status finish(const reproduction *what, const study_protocol *protocol,
-                            const study_runs *runs, json_t **results, mo_error *error)
+static mousse_status finish(const reproduction *what, reproduction_work *w, json_t **results,
+                            mo_error *error)
 {
   study_evidence evidence;
-  mousse_status status = evidence_read(&evidence, protocol, runs, error);
+  mousse_status status = evidence_read(&evidence, &w->protocol, &w->runs, error);
+  evidence.fine = &w->fine;
+  if (status == MOUSSE_OK && fine_tunes(what))
+    status = fine_tuning_read(&w->fine, &w->runs, error);
   if (status == MOUSSE_OK) status = make_figures(what, &evidence, results, error);
   evidence_release(&evidence);
   return status;
 }
 
-static mousse_status open_runs(const reproduction *what, study_runs *runs, mo_error *error)
+/* Directories and cells; nothing is written. */
+static mousse_status open_work(reproduction_work **out, const reproduction *what,
+                               mo_error *error)
 {
-  *runs = (study_runs){.runs = NULL};
-  return mo_path_join(runs->directory, sizeof runs->directory, what->directory, "runs", error);
+  reproduction_work *w = mo_allocate(NULL, sizeof *w);
+  *out = w;
+  if (w == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a list of runs");
+  MO_TRY(mo_path_join(w->runs.directory, sizeof w->runs.directory, what->directory, "runs",
+                      error));
+  MO_TRY(data_directory(what, w->data_dir, error));
+  MO_TRY(mo_path_join(w->other_dir, sizeof w->other_dir, what->directory, "other", error));
+  return protocol_plan(&w->protocol, what->scale, what->figures, w->data_dir, error);
+}
+
+static void close_work(reproduction_work *w)
+{
+  if (w == NULL) return;
+  fine_tuning_release(&w->fine);
+  study_release(&w->runs);
+  protocol_release(&w->protocol);
+  mo_release(NULL, w, sizeof *w);
+}
+
+/* The next runs of a search, as far as those that are there say; *next: some are missing. */
+static mousse_status plan_search(study_protocol *p, bool home, study_runs *runs, bool *next,
+                                 mo_error *error)
+{
+  bool more = true;
+  while (more && !*next) {
+    MO_TRY(protocol_tune(p, home, runs, &more, error));
+    MO_TRY(study_look(runs, error));
+    for (size_t i = 0; i < runs->count; i++) *next = *next || !study_run_ended(&runs->runs[i]);
+  }
+  return MOUSSE_OK;
+}
+
+static mousse_status plan_fine_tuning(reproduction_work *w, const reproduction *what,
+                                      mo_error *error)
+{
+  bool next = false;
+  if (!fine_tunes(what)) return MOUSSE_OK;
+  for (size_t i = 0; i < w->runs.count; i++)
+    if (!study_run_ended(&w->runs.runs[i])) return MOUSSE_OK;
+  MO_TRY(fine_tuning_plan(&w->fine, &w->protocol, &w->runs, w->data_dir, w->other_dir, error));
+  MO_TRY(plan_search(&w->fine.protocol, false, &w->runs, &next, error));
+  if (next) return MOUSSE_OK;
+  MO_TRY(fine_tuning_add_seeds(&w->fine, &w->runs, error));
+  return study_look(&w->runs, error);
 }
 
 /* Goes through the stages as far as the runs that are there allow. */
-static mousse_status plan_runs(study_protocol *p, study_runs *runs, mo_error *error)
+static mousse_status plan_runs(reproduction_work *w, const reproduction *what, mo_error *error)
 {
-  for (int home = 1; home >= 0; home--) {
-    bool more = true;
-    while (more) {
-      MO_TRY(protocol_tune(p, home == 1, runs, &more, error));
-      MO_TRY(study_look(runs, error));
-      for (size_t i = 0; i < runs->count; i++)
-        if (!study_run_ended(&runs->runs[i])) return MOUSSE_OK;
-    }
-  }
-  MO_TRY(protocol_add_seeds(p, runs, error));
-  return study_look(runs, error);
+  bool next = false;
+  MO_TRY(plan_search(&w->protocol, true, &w->runs, &next, error));
+  if (!next) MO_TRY(plan_search(&w->protocol, false, &w->runs, &next, error));
+  if (next) return MOUSSE_OK;
+  MO_TRY(protocol_add_seeds(&w->protocol, &w->runs, error));
+  MO_TRY(study_look(&w->runs, error));
+  return plan_fine_tuning(w, what, error);
 }
 
 mousse_status reproduce_plan(const reproduction *what, study_runs *runs, mo_error *error)
 {
-  char data_dir[MO_SETTING_PATH];
-  study_protocol protocol = {.cells = NULL};
-  MO_TRY(open_runs(what, runs, error));
-  MO_TRY(data_directory(what, data_dir, error));
-  mousse_status status = protocol_plan(&protocol, what->scale, what->figures, data_dir, error);
-  if (status == MOUSSE_OK) status = plan_runs(&protocol, runs, error);
-  protocol_release(&protocol);
+  reproduction_work *work = NULL;
+  *runs = (study_runs){.runs = NULL};
+  mousse_status status = open_work(&work, what, error);
+  if (status == MOUSSE_OK) status = plan_runs(work, what, error);
+  if (status == MOUSSE_OK) {
+    *runs = work->runs;
+    work->runs = (study_runs){.runs = NULL};
+  }
+  close_work(work);
   return status;
+}
+
+static mousse_status work(reproduction_work *w, const reproduction *what, json_t **results,
+                          int *stopped, mo_error *error)
+{
+  MO_TRY(mo_make_directories(what->directory, error));
+  if (what->data_dir == NULL) MO_TRY(make_data(what, w->data_dir, error));
+  MO_TRY(make_other_data(what, w->data_dir, w->other_dir, error));
+  MO_TRY(make_runs(&w->protocol, &w->runs, what, stopped, error));
+  if (*stopped == 0) MO_TRY(fine_tune(w, what, stopped, error));
+  return *stopped == 0 ? finish(what, w, results, error) : MOUSSE_OK;
 }
 
 mousse_status reproduce(const reproduction *what, json_t **results, int *stopped,
                         mo_error *error)
 {
-  char data_dir[MO_SETTING_PATH];
-  study_protocol protocol = {.cells = NULL};
-  study_runs runs;
+  reproduction_work *w = NULL;
   *results = NULL;
-  MO_TRY(mo_make_directories(what->directory, error));
-  MO_TRY(data_directory(what, data_dir, error));
-  if (what->data_dir == NULL) MO_TRY(make_data(what, data_dir, error));
-  MO_TRY(open_runs(what, &runs, error));
-  mousse_status status = protocol_plan(&protocol, what->scale, what->figures, data_dir, error);
-  if (status == MOUSSE_OK) status = make_runs(&protocol, &runs, what, stopped, error);
-  if (status == MOUSSE_OK && *stopped == 0)
-    status = finish(what, &protocol, &runs, results, error);
-  study_release(&runs);
-  protocol_release(&protocol);
+  mousse_status status = open_work(&w, what, error);
+  if (status == MOUSSE_OK) status = work(w, what, results, stopped, error);
+  close_work(w);
   return status;
 }

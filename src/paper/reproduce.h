@@ -1,6 +1,7 @@
 /* reproduce.h - the paper's experiments at a size that the machine can take.
  *
  *     DIR/data/          tokens, when a text was given
+ *     DIR/other/         tokens of the other text, for fine-tuning
  *     DIR/runs/NAME/     every run (runs.h)
  *     DIR/results.json   the figures (results.h)
  *     DIR/report.html
@@ -15,9 +16,10 @@ typedef struct reproduction {
   const study_scale *scale;
   unsigned figures; /* bits of figure_id */
   const char *directory;
-  const char *data_dir; /* token shards; NULL: DIR/data, made from text */
-  const char *text;     /* a text file; NULL: sentences made up here (synthetic_text.h) */
-  const char *command;  /* to be named in the report */
+  const char *data_dir;   /* token shards; NULL: DIR/data, made from text */
+  const char *text;       /* a text file; NULL: sentences made up here (synthetic_text.h) */
+  const char *other_text; /* for fine-tuning; NULL: sentences of another kind */
+  const char *command;    /* to be named in the report */
   study_execution execution;
 } reproduction;
 

@@ -23,6 +23,7 @@ static const study_scale scales[] = {
         .search_runs = 4,
         .rates = 1,
         .variant_rates = 1,
+        .fine_rates = 2,
         .seeds = 2,
     },
     {
@@ -39,6 +40,7 @@ static const study_scale scales[] = {
         .search_runs = 12,
         .rates = 3,
         .variant_rates = 3,
+        .fine_rates = 7,
         .seeds = 5,
     },
     {
@@ -58,6 +60,7 @@ static const study_scale scales[] = {
         .search_runs = 16,
         .rates = 3,
         .variant_rates = 3,
+        .fine_rates = 7,
         .seeds = 5,
     },
 };

@@ -25,6 +25,7 @@ typedef struct study_scale {
   int search_runs;             /* trials of learning rate and momentum, in the first regime */
   int rates;                   /* learning rates around that, tried in every regime; odd */
   int variant_rates;           /* the same of Mousse with a switch turned */
+  int fine_rates;              /* learning rates of fine-tuning (fine_tuning.h) */
   int seeds;                   /* of the verdict; none of them chose anything */
 } study_scale;
 

@@ -1,5 +1,7 @@
 /* synthetic_text.c - sentences of the form "the old sailor sees a ship near the harbour ."
  *
+ * or of the form "is the lantern with the quiet judge? no: at noon it was lost by a farmer."
+ *
  * Words are drawn with falling frequency, and what a verb acts on depends on the verb, so that
  * there is something to learn at several lengths.
  */
@@ -49,14 +51,31 @@ static size_t sentence(uint64_t number, char *text, size_t capacity)
   return length > 0 ? (size_t)length : 0;
 }
 
-mousse_status synthetic_text_write(const char *path, size_t bytes, mo_error *error)
+static size_t question(uint64_t number, char *text, size_t capacity)
 {
+  static const char *const answers[] = {"no", "yes", "perhaps"};
+  static const char *const deeds[] = {"lost", "sold", "found", "drawn", "repaired", "opened"};
+  const size_t thing = draw(number, 10, COUNT(things)), deed = draw(number, 11, COUNT(deeds));
+  const int length = snprintf(
+      text, capacity, "is the %s with the %s %s? %s: %s it was %s by %s %s.\n", things[thing],
+      adjectives[draw(number, 12, COUNT(adjectives))], people[draw(number, 13, COUNT(people))],
+      answers[draw(number, 14, COUNT(answers))],
+      places[(thing + draw(number, 15, 2)) % COUNT(places)], deeds[deed],
+      articles[draw(number, 16, COUNT(articles))],
+      people[(deed + draw(number, 17, 3)) % COUNT(people)]);
+  return length > 0 ? (size_t)length : 0;
+}
+
+mousse_status synthetic_text_write(const char *path, text_kind kind, size_t bytes,
+                                   mo_error *error)
+{
+  size_t (*const make)(uint64_t, char *, size_t) = kind == TEXT_TALES ? sentence : question;
   mo_writer file;
   mousse_status status = mo_writer_open(&file, path, error);
   if (status != MOUSSE_OK) return status;
   for (uint64_t i = 0; status == MOUSSE_OK && file.written < bytes; i++) {
     char text[256];
-    status = mo_writer_write(&file, text, sentence(i, text, sizeof text), error);
+    status = mo_writer_write(&file, text, make(i, text, sizeof text), error);
   }
   if (status == MOUSSE_OK) return mo_writer_commit(&file, error);
   mo_writer_abandon(&file);

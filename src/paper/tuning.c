@@ -45,8 +45,8 @@ double cell_momentum(const study_cell *cell)
 }
 
 /* Names say all that differs, so that a run that two cells need is made once. */
-static mousse_status add_run(const study_cell *cell, double lr, double momentum, int seed,
-                             study_runs *runs, size_t *index, mo_error *error)
+mousse_status cell_add_run(const study_cell *cell, double lr, double momentum, int seed,
+                           study_runs *runs, size_t *index, mo_error *error)
 {
   char name[STUDY_NAME];
   train_options run = cell->run;
@@ -97,8 +97,8 @@ static mousse_status add_wave(study_cell *cell, study_runs *runs, mo_error *erro
   cell->waiting_count = search_next(&cell->tuning, cell->points, STUDY_WAVE);
   for (size_t i = 0; i < cell->waiting_count; i++) {
     const search_point *point = &cell->points[i];
-    MO_TRY(add_run(cell, lr_at(cell, point), 1 - rest_at(cell, point), STUDY_SEARCH_SEED, runs,
-                   &cell->waiting[i], error));
+    MO_TRY(cell_add_run(cell, lr_at(cell, point), 1 - rest_at(cell, point), STUDY_SEARCH_SEED,
+                        runs, &cell->waiting[i], error));
     study_run *r = &runs->runs[cell->waiting[i]];
     if (cell->tuning.count > 0)
       MO_TRY(set_limits(cell, r, &runs->runs[cell->tuning.trials[0].run], error));
@@ -186,8 +186,8 @@ mousse_status protocol_add_seeds(study_protocol *p, study_runs *runs, mo_error *
     if (cell->follows != SIZE_MAX) follow(p, cell);
     if (cell->best == cell->rate_count || cell->figures == 0) continue;
     for (size_t k = 0; k < cell->seed_count; k++)
-      MO_TRY(add_run(cell, cell->rates[cell->best], cell_momentum(cell),
-                     STUDY_FIRST_SEED + (int)k, runs, &cell->seeds[k], error));
+      MO_TRY(cell_add_run(cell, cell->rates[cell->best], cell_momentum(cell),
+                          STUDY_FIRST_SEED + (int)k, runs, &cell->seeds[k], error));
   }
   return MOUSSE_OK;
 }

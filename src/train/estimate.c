@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static mousse_status describe(estimate_tensor *row, const gpt_tensor *t,
+static mousse_status describe(estimate_tensor *row, const gpt_tensor *t, double factor,
                               const train_options *run, const train_groups *groups,
                               mo_error *error)
 {
@@ -21,7 +21,7 @@ static mousse_status describe(estimate_tensor *row, const gpt_tensor *t,
       .cols = t->cols,
       .role = t->role,
       .algorithm = t->frozen ? "frozen" : groups_algorithm(run, t->role),
-      .lr = t->frozen ? 0 : groups->lr[t->role],
+      .lr = t->frozen ? 0 : factor * groups->lr[t->role],
       .weight_decay = t->frozen ? 0 : decay,
       .state_bytes = mousse_param_state_bytes(groups->optimizer, t->name),
   };
@@ -37,7 +37,8 @@ static mousse_status list_tensors(train_estimate *e, const train_options *run,
   e->tensors = mo_allocate(NULL, e->tensor_count * sizeof *e->tensors);
   if (e->tensors == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a list");
   for (size_t i = 0; i < e->tensor_count; i++)
-    MO_TRY(describe(&e->tensors[i], &outline->tensors[i], run, groups, error));
+    MO_TRY(
+        describe(&e->tensors[i], &outline->tensors[i], groups->factors[i], run, groups, error));
   return MOUSSE_OK;
 }
 

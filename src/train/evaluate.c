@@ -1,6 +1,7 @@
 /* evaluate.c - validation in the order of the shards. */
 #include "train/evaluate.h"
 
+#include "comm/comm.h"
 #include "comm/ranks.h"
 #include "train/tokenizers.h"
 
@@ -79,6 +80,7 @@ mousse_status evaluate(const mo_loader *loader, gpt_pass *pass, const mousse_com
                        size_t batch, uint64_t windows, const uint32_t *byte_lengths,
                        tick_fn *tick, void *user, evaluation *result, mo_error *error)
 {
+  if (comm == NULL) comm = &mo_comm_self;
   if (windows == 0 || windows > loader->distinct) windows = loader->distinct;
   const plan p = {loader, batch, (size_t)((windows + batch - 1) / batch), windows,
                   byte_lengths};

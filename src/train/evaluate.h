@@ -17,7 +17,8 @@ typedef struct evaluation {
 /* byte_lengths: how many bytes of text each id of the vocabulary stands for, or NULL.
  * Scores `windows` windows (0: all; more than there are: all), `batch` at a time, which the
  * pass must have room for. tick, when not NULL, is called after every batch. [collective] The
- * ranks take the batches in turn; the result is the same on all, and at any number of them. */
+ * ranks take the batches in turn; the result is the same on all, and at any number of them.
+ * comm NULL: one process. */
 mousse_status evaluate(const mo_loader *loader, gpt_pass *pass, const mousse_comm *comm,
                        size_t batch, uint64_t windows, const uint32_t *byte_lengths,
                        void (*tick)(void *user, uint64_t done, uint64_t all), void *user,

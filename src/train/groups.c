@@ -1,6 +1,8 @@
 /* groups.c - the optimizer of a run: groups by role, options by name. */
 #include "train/groups.h"
 
+#include "train/lr_factors.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -159,6 +161,30 @@ static void pass_on(void *user, int level, const char *text)
   run_notify(user, "optimizer: %s", text);
 }
 
+static mousse_status find_factors(train_groups *groups, const train_options *run,
+                                  const gpt_params *params, mo_error *error)
+{
+  groups->tensor_count = params->tensor_count;
+  groups->factors = mo_allocate(NULL, params->tensor_count * sizeof *groups->factors);
+  if (groups->factors == NULL)
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a list of tensors");
+  return lr_factors_find(run->lr_factor, params, groups->factors, error);
+}
+
+static mousse_status add_tensors(const train_groups *groups, const gpt_params *params)
+{
+  mousse_status status = MOUSSE_OK;
+  for (size_t i = 0; i < params->tensor_count && status == MOUSSE_OK; i++) {
+    const gpt_tensor *t = &params->tensors[i];
+    if (t->frozen) continue;
+    status = mousse_add_param(groups->optimizer, (int)t->role, t->name, t->rows, t->cols,
+                              t->value, t->gradient);
+    if (status == MOUSSE_OK && groups->factors[i] != 1)
+      status = mousse_set_param(groups->optimizer, t->name, "lr_factor", groups->factors[i]);
+  }
+  return status;
+}
+
 static mousse_status build(train_groups *groups, const train_options *run, gpt_params *params,
                            const mousse_comm *comm, const run_notices *notices, mo_error *error)
 {
@@ -168,6 +194,7 @@ static mousse_status build(train_groups *groups, const train_options *run, gpt_p
                           .log = pass_on,
                           .user = &groups->notices};
   MO_TRY(gpt_freeze(params, run->freeze, error));
+  MO_TRY(find_factors(groups, run, params, error));
   groups->count = GPT_VECTOR; /* the last role, which only some models have */
   for (size_t i = 0; i < params->tensor_count; i++)
     if (params->tensors[i].role == GPT_VECTOR) groups->count = GPT_ROLES;
@@ -176,12 +203,7 @@ static mousse_status build(train_groups *groups, const train_options *run, gpt_p
     int group = 0; /* groups are numbered from 0 in order, as the roles are */
     status = mousse_add_group(groups->optimizer, groups_algorithm(run, (gpt_role)role), &group);
   }
-  for (size_t i = 0; i < params->tensor_count && status == MOUSSE_OK; i++) {
-    const gpt_tensor *t = &params->tensors[i];
-    if (t->frozen) continue;
-    status = mousse_add_param(groups->optimizer, (int)t->role, t->name, t->rows, t->cols,
-                              t->value, t->gradient);
-  }
+  if (status == MOUSSE_OK) status = add_tensors(groups, params);
   if (status != MOUSSE_OK) return groups_fail(groups, status, error);
   return configure(groups, run, params->config.n_embd, notices, error);
 }
@@ -216,6 +238,7 @@ mousse_status groups_plan(train_groups *groups, const train_options *run, gpt_pa
 void groups_close(train_groups *groups)
 {
   mousse_destroy(groups->optimizer);
+  mo_release(NULL, groups->factors, groups->tensor_count * sizeof *groups->factors);
   *groups = (train_groups){0};
 }
 

@@ -6,9 +6,10 @@
  *     head              scalar_opt   lr * head_lr_factor [1/sqrt(width)] 0
  *     gains, biases     scalar_opt   lr * embed_lr_factor                0
  *
- * Frozen tensors (--freeze) have none. With optimizer adamw every tensor uses it, at lr, with decay on the hidden matrices only. The
- * role is the model's, never guessed from a shape or name. The schedule multiplies every
- * group's learning rate.
+ * Frozen tensors (--freeze) have none. With optimizer adamw every tensor uses it, at lr, with
+ * decay on the hidden matrices only. The role is the model's, never guessed from a shape or
+ * name. --lr-factor multiplies the learning rates of the tensors that it names, the schedule
+ * those of all.
  */
 #ifndef MOUSSE_TRAIN_GROUPS_H
 #define MOUSSE_TRAIN_GROUPS_H
@@ -21,7 +22,9 @@ typedef struct train_groups {
   mousse_optimizer *optimizer; /* owned */
   int count;                   /* of groups: a model without vectors has none for them */
   double lr[GROUP_COUNT];      /* before the schedule */
-  run_notices notices;         /* where the optimizer's own warnings go */
+  double *factors;             /* owned: of each tensor's learning rate (lr_factors.h) */
+  size_t tensor_count;
+  run_notices notices; /* where the optimizer's own warnings go */
 } train_groups;
 
 /* Registers all tensors and prepares the optimizer, divided over the ranks of comm (NULL: one

@@ -69,9 +69,7 @@ void milestone_sample(trainer *t)
       .sampling = {.temperature = 0.8, .top_p = 1, .seed = state->step, .stop_token = -1},
       .put = collect_text,
       .user = &text};
-  const char *prompt = t->run->sample_prompt;
-  mo_buffer_add(&text, prompt, strlen(prompt));
-  if (text_sample(t->session.params, &t->session.data.tokenizer, prompt,
+  if (text_sample(t->session.params, &t->session.data.tokenizer, t->run->sample_prompt,
                   options_threads(t->run), &request, &reason) != MOUSSE_OK)
     run_notify(&t->notices, "no sample: %s", reason.text);
   else if (t->display->sampled != NULL)

@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 from program import MOUSSE, ProgramTest  # noqa: E402
 
 FIGURES = ("verdict tuning lr-sweep wsd excessive-loss steps-saved pareto memory grafting trace-norm tempering sides refresh "
-           "preconditioner beyond").split()
+           "preconditioner beyond fine-tuning").split()
 
 
 def numbers(chart):
@@ -39,6 +39,7 @@ class Reproduce(ProgramTest):
                     self.check_run(run)
         self.check_mean(results)
         self.check_care(results)
+        self.check_fine_tuning(results["figures"][-1])
         shown = self.output("report", "out/results.json", "--text").decode()
         for figure in results["figures"]:
             self.assertIn(figure["title"][:40], shown)
@@ -82,6 +83,24 @@ class Reproduce(ProgramTest):
         self.assertEqual({row[5] for row in rows if row[1] == first}, {4})
         self.assertEqual({row[5] for row in rows if row[1] != first}, {1})
         self.assertGreater(len({row[0] for row in rows}), 6)
+
+    def check_fine_tuning(self, figure):
+        """Six ways of it, each from its own pretrained models, with old losses as 'mousse eval' has them."""
+        rows = figure["tables"][0]["rows"]
+        self.assertEqual([row[:2] for row in rows],
+                         [[a, b] for a in ("adamw", "mousse") for b in ("adamw", "muon", "mousse")])
+        tuned = [name for name in figure["runs"] if name.startswith("fine,") and name.endswith("seed=101")]
+        self.assertEqual(len(tuned), 6)
+        for name in tuned:
+            self.assertIn(f"init: out/runs/cosine,16x1,128,{name.split(',')[4]},",
+                          self.read(f"out/runs/{name}/run.yaml").decode().replace(self.folder + "/", "").replace('"', ""))
+        wanted = 0
+        for seed in (101, 102):
+            name = [n for n in figure["runs"] if n.startswith("fine,cosine,16x1,128,adamw,muon") and n.endswith(f"seed={seed}")][0]
+            result = self.output("eval", "--init", f"out/runs/{name}", "--data-dir", "out/data", "--val-tokens", "1024", "--json")
+            wanted += json.loads(result)["loss"] / 2
+        last = figure["charts"][1]["series"][1]["points"][-1]
+        self.assertAlmostEqual(last[1], wanted, 6)
 
     def test_killed_and_started_again_it_gives_the_same(self):
         words = ["reproduce", "sides", "--scale", "smoke", "--quiet"]
