@@ -1,8 +1,10 @@
 /* cmd_bench.c - mousse bench: what this machine does with models and optimizers, as ratios. */
 #include "base/parallel.h"
+#include "base/wording.h"
 #include "bench/bench.h"
-#include "cli/command.h"
+#include "cli/next_step.h"
 #include "cli/progress.h"
+#include "cli/table.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -30,44 +32,67 @@ static void show(void *user, const char *what, double done, double total)
   progress_update(bar, done);
 }
 
-static void print_models(const bench_report *r)
+static mousse_status print_models(const bench_report *r, mo_error *error)
 {
-  printf("sgemm 3072^3, %d %s: %.0f GFLOP/s in this run\n\n", r->threads,
-         r->threads == 1 ? "thread" : "threads", r->sgemm_gflops);
-  printf("%-10s %12s %12s\n", "model", "tokens/s", "of sgemm");
-  for (size_t i = 0; i < BENCH_MODELS; i++)
-    printf("%-10s %12.1f %11.1f%%\n", r->models[i].name, r->models[i].tokens_per_s,
-           100 * r->models[i].utilisation);
+  static const table_column columns[] = {
+      {.title = "model", .is_text = true}, {.title = "tokens/s"}, {.title = "of sgemm"}};
+  cli_table table = {.columns = columns, .column_count = 3};
+  printf("sgemm 3072^3, %s: %.0f GFLOP/s in this run\n\n", MO_COUNT(r->threads, "thread"),
+         r->sgemm_gflops);
+  for (size_t i = 0; i < BENCH_MODELS; i++) {
+    table_cell(&table, "%s", r->models[i].name);
+    table_cell(&table, "%s", TABLE_NUMBER(r->models[i].tokens_per_s));
+    table_cell(&table, "%.1f%%", 100 * r->models[i].utilisation);
+  }
+  return table_print(&table, error);
 }
 
-static void print_optimizers(const bench_report *r)
+static mousse_status print_optimizers(const bench_report *r, mo_error *error)
 {
-  printf("\nTime of a step over the 162M model's hidden matrices, relative to plain Muon\n"
-         "(15 products per matrix); measured on %zu of its 12 layers.\n\n",
+  static const table_column columns[] = {{.title = "optimizer", .is_text = true},
+                                         {.title = "sides", .is_text = true},
+                                         {.title = "to Muon"},
+                                         {.title = "no refresh"},
+                                         {.title = "worst to mean"},
+                                         {.title = "state"}};
+  cli_table table = {.columns = columns, .column_count = 6};
+  printf("\nTime of a step over the 162M model's hidden matrices,\n"
+         "relative to plain Muon (15 products per matrix);\n"
+         "measured on %zu of its 12 layers.\n\n",
          r->layers);
-  printf("%-10s %-6s %10s %12s %14s %12s\n", "optimizer", "sides", "to Muon", "no refresh",
-         "worst to mean", "state");
   for (size_t i = 0; i < r->optimizer_count; i++) {
     const bench_optimizer_result *o = &r->optimizers[i];
-    printf("%-10s %-6s %10.3f %12.3f %14.2f %9.0f MB\n", o->name, o->sides, o->ratio,
-           o->ratio_between, o->worst_step_to_mean, (double)o->state_bytes / 1e6);
+    table_cell(&table, "%s", o->name);
+    table_cell(&table, "%s", o->sides);
+    table_cell(&table, "%.3f", o->ratio);
+    table_cell(&table, "%.3f", o->ratio_between);
+    table_cell(&table, "%.2f", o->worst_step_to_mean);
+    table_cell(&table, "%s", MO_BYTES(o->state_bytes));
   }
+  return table_print(&table, error);
 }
 
-static void print_steps(const bench_report *r)
+static mousse_status print_steps(const bench_report *r, mo_error *error)
 {
-  printf("\nA whole step of the 162M model with mousse, relative to one with muon (computed\n"
-         "from the tokens/s and the optimizer times above)\n\n%-16s",
-         "tokens per step");
-  for (size_t i = 0; i < BENCH_TOKEN_COUNTS; i++) printf(" %10.0f", r->whole_step[i].tokens);
-  printf("\n%-16s", "mousse to muon");
-  for (size_t i = 0; i < BENCH_TOKEN_COUNTS; i++)
-    printf(" %10.3f", r->whole_step[i].mousse_to_muon);
-  printf("\n\nA training step (model and mousse) on several threads\n\n%-16s", "threads");
-  for (size_t i = 0; i < r->scaling_count; i++) printf(" %10d", r->scaling[i].threads);
-  printf("\n%-16s", "speedup");
-  for (size_t i = 0; i < r->scaling_count; i++) printf(" %10.2f", r->scaling[i].speedup);
-  printf("\n");
+  static const table_column whole[] = {{.title = "tokens per step"},
+                                       {.title = "mousse to muon"}},
+                            scaling[] = {{.title = "threads"}, {.title = "speedup"}};
+  cli_table steps = {.columns = whole, .column_count = 2};
+  cli_table threads = {.columns = scaling, .column_count = 2};
+  printf("\nA whole step of the 162M model with mousse, relative to\n"
+         "one with muon (computed from the tokens/s and the\n"
+         "optimizer times above)\n\n");
+  for (size_t i = 0; i < BENCH_TOKEN_COUNTS; i++) {
+    table_cell(&steps, "%s", MO_NUMBER(r->whole_step[i].tokens));
+    table_cell(&steps, "%.3f", r->whole_step[i].mousse_to_muon);
+  }
+  MO_TRY(table_print(&steps, error));
+  printf("\nA training step (model and mousse) on several threads\n\n");
+  for (size_t i = 0; i < r->scaling_count; i++) {
+    table_cell(&threads, "%d", r->scaling[i].threads);
+    table_cell(&threads, "%.2f", r->scaling[i].speedup);
+  }
+  return table_print(&threads, error);
 }
 
 static json_t *models_json(const bench_report *r)
@@ -126,6 +151,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const values *v = call->values;
   bench_report report;
+  char speed[32];
   cli_progress bar = progress_start("bench", "GFLOP", 1, 0, call->quiet);
   const bench_options options = {
       .quick = v->quick,
@@ -141,9 +167,11 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
     print_json(&report);
     return MOUSSE_OK;
   }
-  print_models(&report);
-  print_optimizers(&report);
-  print_steps(&report);
+  MO_TRY(print_models(&report, error));
+  MO_TRY(print_optimizers(&report, error));
+  MO_TRY(print_steps(&report, error));
+  snprintf(speed, sizeof speed, "%.0f", report.sgemm_gflops);
+  next_step(call, "plan --model 162M --ranks 4 --batch 64k --gflops %s", speed);
   return MOUSSE_OK;
 }
 
@@ -151,16 +179,15 @@ const cli_command command_bench = {
     .name = "bench",
     .summary = "Measure models and optimizers on this machine",
     .arguments = "",
-    .details = "Rates are of this run and this machine; compare ratios, not times. Let nothing "
-               "else run.\n"
-               "to Muon: time of a step relative to plain Muon, a refresh of preconditioners "
-               "spread over 10\n"
-               "steps; no refresh: of a step without one; worst to mean: the largest of 10 "
-               "steps with\n"
-               "staggered refreshes relative to their mean (when quick, on matrices of width "
-               "192).\n\n"
-               "  mousse bench --quick\n"
-               "  mousse bench --json > bench.json\n",
+    .details =
+        "Rates are of this run and this machine: compare ratios, not times, and let "
+        "nothing else run meanwhile.\n\n"
+        "'to Muon' is the time of a step relative to plain Muon, with a refresh of the "
+        "preconditioners spread over 10 steps, 'no refresh' that of a step without one. "
+        "'worst to mean' is the slowest of 10 steps with staggered refreshes relative to "
+        "their mean (with --quick, on matrices of width 192).\n\n"
+        "  mousse bench --quick\n"
+        "  mousse bench --json > bench.json\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),
     .run = run,

@@ -1,6 +1,7 @@
 /* cmd_chat.c - mousse chat: a prompt loop. Each line is added to one text, which the model
  * continues; its words appear as they are drawn. */
 #include "cli/line_editor.h"
+#include "cli/next_step.h"
 #include "cli/writing.h"
 
 #include <signal.h>
@@ -129,6 +130,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   sigaction(SIGINT, &before, NULL);
   line_editor_close(&editor);
   writing_close(&w);
+  if (status == MOUSSE_OK) next_step(call, "generate --init %s --samples 3", v.init);
   return status;
 }
 
@@ -137,11 +139,10 @@ const cli_command command_chat = {
     .summary = "Write together with a model, line by line",
     .arguments = "",
     .details =
-        "Each line is added to one text, which the model continues; an empty line lets it "
-        "go\n"
-        "on, /new starts over, /temperature 0.5 and the like change options on the way.\n"
-        "Lines can be edited, and up and down recall earlier ones. Input that is not a\n"
-        "terminal is read line by line.\n\n"
+        "Each line you type is added to one text, which the model continues. An empty line "
+        "lets it go on, /new starts over, and /temperature 0.5 and the like change options "
+        "on the way. Lines can be edited; up and down recall earlier ones. Input that is "
+        "not a terminal is read line by line.\n\n"
         "  mousse chat --init runs/book --temperature 0.7\n",
     .settings = {NULL, 0, NULL, NULL},
     .base = &writing_settings,

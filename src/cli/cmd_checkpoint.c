@@ -2,8 +2,10 @@
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/staging.h"
+#include "base/wording.h"
 #include "cli/next_step.h"
 #include "cli/run_options.h"
+#include "cli/table.h"
 #include "formats/gguf.h"
 #include "formats/llmc.h"
 #include "train/branch.h"
@@ -41,49 +43,69 @@ static mousse_status open_list(const char *run, char *root, size_t capacity,
   return mo_fail(error, MOUSSE_IO, "%s: there are no checkpoints", root);
 }
 
-static void print_loss(double loss)
+static void add_loss(cli_table *table, double loss)
 {
   if (isfinite(loss))
-    printf(" %10.4f", loss);
+    table_cell(table, "%.4f", loss);
   else
-    printf(" %10s", "-");
+    table_cell(table, "-");
 }
 
-static void print_info(const char *root, const checkpoint_info *info, bool best)
+static void add_row(cli_table *table, const checkpoint_info *info, bool best)
 {
-  char when[32] = "", path[4096];
+  char when[32] = "";
   struct tm parts;
   if (localtime_r(&info->time, &parts) != NULL)
     strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &parts);
-  if (checkpoint_path(path, sizeof path, root, info->step, CHECKPOINT_FINAL, NULL) != MOUSSE_OK)
-    return;
-  printf("%10llu", (unsigned long long)info->step);
-  print_loss(info->state.loss);
-  print_loss(checkpoint_loss(info));
-  printf(" %-4s %10.1f  %s  %s\n", best ? "best" : "", (double)info->bytes / 1e6, when, path);
+  table_cell(table, "%llu", (unsigned long long)info->step);
+  add_loss(table, info->state.loss);
+  add_loss(table, checkpoint_loss(info));
+  table_cell(table, "%s", best ? "best" : "");
+  table_cell(table, "%s", MO_BYTES(info->bytes));
+  table_cell(table, "%s", when);
+}
+
+/* The best one, or else the newest, is what one would go on with. */
+static void suggest(const cli_invocation *call, const char *run, const checkpoint_list *list,
+                    bool has_best)
+{
+  char from[MO_SETTING_PATH + 32];
+  if (has_best)
+    snprintf(from, sizeof from, "%s@best", run);
+  else
+    snprintf(from, sizeof from, "%s@%llu", run,
+             (unsigned long long)list->steps[list->count - 1]);
+  next_step(call, "generate --init %s", from);
+  next_step(call, "checkpoint export %s --out model", from);
 }
 
 /* One that cannot be read is named all the same. */
-static mousse_status print_list(const char *run, mo_error *error)
+static mousse_status print_list(const cli_invocation *call, const char *run, mo_error *error)
 {
+  static const table_column columns[] = {
+      {.title = "step"},     {.title = "loss"},
+      {.title = "val loss"}, {.title = "", .is_text = true},
+      {.title = "size"},     {.title = "made", .is_text = true, .spare = 1}};
+  cli_table table = {.columns = columns, .column_count = 6};
   char root[4096];
   checkpoint_list list;
   uint64_t best = 0;
   bool found = false;
+  mo_error reason = {{0}};
   MO_TRY(open_list(run, root, sizeof root, &list, error));
   checkpoint_best(root, &best, &found, NULL);
-  printf("%10s %10s %10s %-4s %10s  %-19s  %s\n", "step", "loss", "val loss", "", "MB", "made",
-         "path");
+  printf("in %s\n", root);
   for (size_t i = 0; i < list.count; i++) {
     checkpoint_info info;
-    mo_error reason = {{0}};
     if (checkpoint_look_up(root, list.steps[i], &info, &reason) == MOUSSE_OK)
-      print_info(root, &info, found && info.step == best);
+      add_row(&table, &info, found && info.step == best);
     else
-      printf("%10llu  %s\n", (unsigned long long)list.steps[i], reason.text);
+      printf("step %llu: %s\n", (unsigned long long)list.steps[i], reason.text);
   }
+  const mousse_status status = table_print(&table, error);
+  if (status == MOUSSE_OK) suggest(call, run, &list, found);
   checkpoint_list_close(&list);
-  return MOUSSE_OK;
+  return status;
 }
 
 /* All are looked at; the first damage is the result. */
@@ -169,14 +191,27 @@ static mousse_status open_tokenizer(mo_tokenizer *tokenizer, const char *folder,
   return status;
 }
 
-static mousse_status export_model(const char *init, const values *v, const run_notices *notices,
+/* What reads the files that were written. */
+static void suggest_model(const cli_invocation *call, const char *tokenizer)
+{
+  const values *v = call->values;
+  if (v->format == EXPORT_GGUF)
+    next_step_words(call, "llama-cli -m %s", v->out);
+  else if (v->format == EXPORT_LLMC)
+    next_step(call, "generate --init %s --tokenizer %s", v->out, tokenizer);
+  else
+    next_step(call, "generate --init %s", v->out);
+}
+
+static mousse_status export_model(const cli_invocation *call, const run_notices *notices,
                                   mo_error *error)
 {
+  const values *v = call->values;
   model_files files;
   gpt_params *params = NULL;
   mo_tokenizer tokenizer = {0};
   MO_TRY(need_out("export", v->out, error));
-  MO_TRY(model_files_find(&files, init, notices, error));
+  MO_TRY(model_files_find(&files, call->arguments[1], notices, error));
   MO_TRY(model_files_load(&files, &params, error));
   const bool found = tokenizer_exists(files.folder);
   if (found) MO_TRY(open_tokenizer(&tokenizer, files.folder, params, error));
@@ -185,8 +220,10 @@ static mousse_status export_model(const char *init, const values *v, const run_n
   const mousse_status status = write_model(&model, (export_format)v->format, v->out, error);
   if (found) tokenizer_close(&tokenizer);
   gpt_params_destroy(params);
-  if (status == MOUSSE_OK) printf("%s: weights of %s\n", v->out, files.weights);
-  return status;
+  if (status != MOUSSE_OK) return status;
+  printf("%s: weights of %s\n", v->out, files.weights);
+  suggest_model(call, files.folder);
+  return MOUSSE_OK;
 }
 
 static mousse_status branch(const char *init, const char *out, const run_notices *notices,
@@ -195,8 +232,7 @@ static mousse_status branch(const char *init, const char *out, const run_notices
   uint64_t step = 0;
   MO_TRY(need_out("branch", out, error));
   MO_TRY(branch_run(init, out, &step, notices, error));
-  printf("%s: begins at step %llu of %s; 'mousse train --out %s' goes on\n", out,
-         (unsigned long long)step, init, out);
+  printf("%s: begins at step %s of %s\n", out, MO_NUMBER(step), init);
   return MOUSSE_OK;
 }
 
@@ -205,14 +241,18 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   const values *v = call->values;
   const char *action = call->arguments[0], *path = call->arguments[1];
   const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
-  if (strcmp(action, "list") == 0) return print_list(path, error);
-  if (strcmp(action, "verify") == 0) return verify(path, error);
-  if (strcmp(action, "export") == 0) {
-    MO_TRY(export_model(path, v, notices, error));
-    next_step(call, "generate --init %s", v->out);
+  if (strcmp(action, "list") == 0) return print_list(call, path, error);
+  if (strcmp(action, "verify") == 0) {
+    MO_TRY(verify(path, error));
+    next_step(call, "train --out %s", path);
     return MOUSSE_OK;
   }
-  if (strcmp(action, "branch") == 0) return branch(path, v->out, notices, error);
+  if (strcmp(action, "export") == 0) return export_model(call, notices, error);
+  if (strcmp(action, "branch") == 0) {
+    MO_TRY(branch(path, v->out, notices, error));
+    next_step(call, "train --out %s", v->out);
+    return MOUSSE_OK;
+  }
   return mo_fail(error, MOUSSE_UNKNOWN_NAME,
                  "checkpoint cannot '%s'; it can list, verify, export and branch", action);
 }
@@ -222,10 +262,10 @@ const cli_command command_checkpoint = {
     .summary = "List, verify, export or branch from the checkpoints of a run",
     .arguments = "list|verify|export|branch RUN",
     .details =
-        "list shows step, losses, size and time, oldest first; verify reads every byte of\n"
-        "every one; export writes model, configuration and tokenizer, without the\n"
-        "optimizer's state; branch makes a new run that begins there. RUN@STEP and RUN@best\n"
-        "choose another checkpoint than the newest. In place of a run, export also takes a\n"
+        "list shows step, losses, size and time, oldest first; verify reads every byte of "
+        "every checkpoint; export writes model, configuration and tokenizer without the "
+        "optimizer's state; branch makes a new run that begins there. RUN@STEP and RUN@best "
+        "choose a checkpoint other than the newest. Instead of a run, export also takes a "
         "model folder, of mousse or of Hugging Face, or a checkpoint of llm.c.\n\n"
         "  mousse checkpoint list runs/book\n"
         "  mousse checkpoint branch runs/book@1000 --out runs/book-low-lr\n"

@@ -1,8 +1,9 @@
 /* cmd_completion.c - mousse completion: a script for a shell, which asks the program itself for
  * the words that may follow ('mousse completion words -- ...'), so that it is never out of
  * date. */
-#include "cli/command.h"
 #include "cli/completion.h"
+#include "cli/next_step.h"
+#include "cli/terminal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,6 +62,8 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
     if (strcmp(scripts[i].shell, what) != 0) continue;
     fputs(scripts[i].script, stdout);
+    if (terminal_is(stdout)) /* a shell that reads it wants no more lines */
+      next_step_words(call, "load it as its first lines say");
     return MOUSSE_OK;
   }
   return mo_fail(error, MOUSSE_UNKNOWN_NAME,

@@ -1,5 +1,5 @@
 /* cmd_data.c - mousse data: what a directory of token shards holds, checked token by token. */
-#include "cli/command.h"
+#include "base/wording.h"
 #include "cli/next_step.h"
 #include "cli/terminal.h"
 #include "data/shards/dataset.h"
@@ -100,17 +100,13 @@ static mousse_status look_at(findings *f, const values *v, int number, const cha
 
 static void print_part(const findings *f, const part *p)
 {
-  const unsigned long long documents = p->what.documents, shards = p->what.shards;
   if (!p->exists) {
     printf("%-12snone\n", p->name);
     return;
   }
-  printf("%-12s%llu tokens, ", p->name, (unsigned long long)p->what.tokens);
-  if (f->knows_documents)
-    printf("%llu %s, ", documents, documents == 1 ? "document" : "documents");
-  else
-    printf("documents not known, ");
-  printf("%llu %s, largest id %u\n", shards, shards == 1 ? "shard" : "shards", p->what.largest);
+  printf("%-12s%s, %s, %s, largest id %s\n", p->name, MO_COUNT(p->what.tokens, "token"),
+         f->knows_documents ? MO_COUNT(p->what.documents, "document") : "documents not known",
+         MO_COUNT(p->what.shards, "shard"), MO_NUMBER(p->what.largest));
 }
 
 static uint32_t count_unused(const findings *f)
@@ -123,7 +119,7 @@ static uint32_t count_unused(const findings *f)
 static void print_unused(const findings *f)
 {
   const uint32_t unused = count_unused(f);
-  printf("%-12s%u of %u ids", "unused", unused, f->vocabulary);
+  printf("%-12s%s of %s", "unused", MO_NUMBER(unused), MO_COUNT(f->vocabulary, "id"));
   for (uint32_t id = 0, shown = 0; id < f->vocabulary && shown < SHOWN_UNUSED; id++)
     if (id < MOST_IDS && !f->seen[id]) printf("%s%u", shown++ == 0 ? ": " : ", ", id);
   printf("%s\n", unused > SHOWN_UNUSED ? ", ..." : "");
@@ -141,7 +137,8 @@ static void print_findings(const findings *f)
   for (int i = 0; i < PARTS; i++)
     if (f->parts[i].name != NULL) print_part(f, &f->parts[i]);
   if (f->vocabulary > 0) {
-    printf("%-12s%u, end of text is %u\n", "vocabulary", f->vocabulary, f->end_of_text);
+    printf("%-12s%s, end of text is %s\n", "vocabulary", MO_NUMBER(f->vocabulary),
+           MO_NUMBER(f->end_of_text));
     print_unused(f);
   } else {
     printf("%-12sunknown: no tokenizer here; give --tokenizer or --vocabulary\n", "vocabulary");
@@ -192,6 +189,16 @@ static mousse_status look(findings *f, const values *v, mo_error *error)
                  f->directory);
 }
 
+static void suggest(const cli_invocation *call, const findings *f)
+{
+  if (f->parts[TRAIN].exists)
+    next_step(call, "train --data-dir %s --shuffle", f->directory);
+  else if (f->parts[VAL].exists)
+    next_step(call, "eval --init RUN --data-dir %s", f->directory);
+  else
+    next_step(call, "text %s", f->directory);
+}
+
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const values *v = call->values;
@@ -201,8 +208,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
     print_json(&f);
   else if (status == MOUSSE_OK)
     print_findings(&f);
-  if (status == MOUSSE_OK && !v->json && f.parts[TRAIN].exists)
-    next_step(call, "train --data-dir %s --shuffle", f.directory);
+  if (status == MOUSSE_OK && !v->json) suggest(call, &f);
   mo_release(NULL, f.seen, MOST_IDS * sizeof *f.seen);
   mo_buffer_close(&f.excerpt);
   tokenizer_close(&f.tokenizer);

@@ -142,12 +142,10 @@ const cli_command command_download = {
     .summary = "Fetch published token shards",
     .arguments = "NAME",
     .details =
-        "NAME is fineweb10B: the FineWeb sample tokenized with GPT-2's tokenizer, one "
-        "validation\n"
-        "shard and 103 training shards of 100 million tokens (200 MB) each, and the "
-        "tokenizer.\n"
-        "Sizes and checksums are checked; a download that was interrupted resumes where it "
-        "stopped.\n\n"
+        "NAME is fineweb10B: the FineWeb sample, tokenized with GPT-2's tokenizer; one "
+        "validation shard, 103 training shards of 100 million tokens (200 MB) each, and the "
+        "tokenizer. Sizes and checksums are checked; an interrupted download resumes where "
+        "it stopped.\n\n"
         "  mousse download fineweb10B --shards 8 --out data/fineweb10B\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),

@@ -4,6 +4,7 @@
  * one later.
  */
 #include "base/file.h"
+#include "base/wording.h"
 #include "cli/next_step.h"
 #include "cli/progress.h"
 #include "cli/run_options.h"
@@ -100,7 +101,7 @@ static void print_text(const evaluation *r)
 {
   printf("loss %.6f nats per token, perplexity %.4f", r->loss, exp(r->loss));
   if (isfinite(r->bits_per_byte)) printf(", %.6f bits per byte", r->bits_per_byte);
-  printf(", over %llu tokens\n", (unsigned long long)r->tokens);
+  printf(", over %s\n", MO_COUNT(r->tokens, "token"));
 }
 
 /* A loss that is not a number is no result. */

@@ -22,10 +22,7 @@ static mousse_status explain(const cli_invocation *call, mo_error *error)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "'%.80s' is one argument too many; only 'optimizers' takes another",
                    call->arguments[1]);
-  if (strcmp(what, "presets") == 0 || strcmp(what, "preset") == 0) {
-    help_presets();
-    return MOUSSE_OK;
-  }
+  if (strcmp(what, "presets") == 0 || strcmp(what, "preset") == 0) return help_presets(error);
   const cli_command *command = command_find(what);
   if (command == NULL) return command_unknown(what, error);
   help_command(command);

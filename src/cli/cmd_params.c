@@ -1,6 +1,8 @@
 /* cmd_params.c - mousse params: every tensor with its role, shape, algorithm and memory. */
 #include "base/wording.h"
+#include "cli/next_step.h"
 #include "cli/run_options.h"
+#include "cli/table.h"
 #include "train/estimate.h"
 #include "train/run_model.h"
 
@@ -17,19 +19,31 @@ static const mo_setting rows[] = {
     MO_SETTING_SWITCH(values, json, "false", "as JSON"),
 };
 
-static void print_table(const train_estimate *e)
+static const table_column columns[] = {{.title = "tensor", .is_text = true, .is_cut = true},
+                                       {.title = "role", .is_text = true, .spare = 2},
+                                       {.title = "shape"},
+                                       {.title = "by", .is_text = true},
+                                       {.title = "lr"},
+                                       {.title = "decay", .spare = 1},
+                                       {.title = "state"}};
+
+static mousse_status print_table(const train_estimate *e, mo_error *error)
 {
-  printf("%-36s %-14s %14s  %-8s %10s %7s %12s\n", "tensor", "role", "shape", "by", "lr",
-         "decay", "state bytes");
+  cli_table table = {.columns = columns, .column_count = 7};
   for (size_t i = 0; i < e->tensor_count; i++) {
-    char shape[32];
     const estimate_tensor *t = &e->tensors[i];
-    snprintf(shape, sizeof shape, "%zu x %zu", t->rows, t->cols);
-    printf("%-36s %-14s %14s  %-8s %10.4g %7.3g %12zu\n", t->name, groups_role_name(t->role),
-           shape, t->algorithm, t->lr, t->weight_decay, t->state_bytes);
+    table_cell(&table, "%s", t->name);
+    table_cell(&table, "%s", groups_role_name(t->role));
+    table_cell(&table, "%zux%zu", t->rows, t->cols);
+    table_cell(&table, "%s", t->algorithm);
+    table_cell(&table, "%.3g", t->lr);
+    table_cell(&table, "%.3g", t->weight_decay);
+    table_cell(&table, "%s", MO_BYTES(t->state_bytes));
   }
-  printf("%s, %s, %s held by the optimizer\n", MO_COUNT(e->tensor_count, "tensor"),
+  MO_TRY(table_print(&table, error));
+  printf("%s, %s; optimizer: %s\n", MO_COUNT(e->tensor_count, "tensor"),
          MO_COUNT(e->parameters, "parameter"), MO_BYTES(e->optimizer_bytes));
+  return MOUSSE_OK;
 }
 
 static void print_json(const train_estimate *e)
@@ -60,12 +74,14 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   train_estimate e;
   MO_TRY(run_model_expect(options, notices, &config, error));
   MO_TRY(estimate_open(&e, options, &config, 1, notices, error));
+  mousse_status status = MOUSSE_OK;
   if (v->json)
     print_json(&e);
   else
-    print_table(&e);
+    status = print_table(&e, error);
   estimate_close(&e);
-  return MOUSSE_OK;
+  if (status == MOUSSE_OK && !v->json) next_step_again(call, "train --dry-run", NULL);
+  return status;
 }
 
 const cli_command command_params = {

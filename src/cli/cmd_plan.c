@@ -1,7 +1,10 @@
 /* cmd_plan.c - mousse plan: what a run takes on several ranks, before they are rented. */
 #include "base/wording.h"
+#include "cli/next_step.h"
 #include "cli/rank_session.h"
 #include "cli/run_options.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
 #include "comm/ranks.h"
 #include "train/rank_plan.h"
 #include "train/run_model.h"
@@ -32,32 +35,70 @@ static const mo_setting rows[] = {
 
 static void print_head(const train_options *run, const gpt_config *c, const plan_machine *m)
 {
+  char text[256];
+  const bool alike = groups_are_alike(run);
   const double tokens = (double)run->batch_size * (double)c->sequence_len;
-  printf("model      %.1f M parameters: width %zu, %s, context %zu, vocabulary %zu\n"
-         "step       %s, %s, %.4g flops forward and backward\n"
-         "optimizer  %s%s%s%s\n"
-         "rank       %s, %.0f GFLOP/s, %.3g GB/s, %.3g us per message\n\n",
-         (double)gpt_parameter_count(c) / 1e6, c->n_embd, MO_COUNT(c->n_layer, "layer"),
-         c->sequence_len, c->vocab_size, MO_COUNT(run->batch_size, "sequence"),
-         MO_COUNT(tokens, "token"), gpt_flops_per_token(c, c->sequence_len) * tokens,
-         run->optimizer, groups_are_alike(run) ? "" : ", ",
-         groups_are_alike(run) ? "" : run->scalar_opt,
-         groups_are_alike(run) ? " for all tensors" : " for embedding and head",
-         MO_COUNT(options_threads(run), "thread"), m->flops / 1e9, m->bandwidth / 1e9,
-         1e6 * m->latency);
-  printf("%6s %10s %12s %10s %12s %12s %10s | %9s %9s %10s %9s %9s\n", "ranks", "model GB",
-         "optimizer GB", "state GB", "compute TF", "optimizer TF", "sent GB", "compute s",
-         "optim. s", "exchange s", "step s", "tokens/s");
+  snprintf(text, sizeof text, "%.1f M parameters: width %zu, %s, context %s, vocabulary %s",
+           (double)gpt_parameter_count(c) / 1e6, c->n_embd, MO_COUNT(c->n_layer, "layer"),
+           MO_NUMBER(c->sequence_len), MO_NUMBER(c->vocab_size));
+  terminal_label(stdout, "model", text);
+  snprintf(text, sizeof text, "%s, %s, %s TFLOP forward and backward",
+           MO_COUNT(run->batch_size, "sequence"), MO_COUNT(tokens, "token"),
+           TABLE_NUMBER(gpt_flops_per_token(c, c->sequence_len) * tokens / 1e12));
+  terminal_label(stdout, "step", text);
+  snprintf(text, sizeof text, "%s%s%s%s", run->optimizer, alike ? "" : ", ",
+           alike ? "" : run->scalar_opt,
+           alike ? " for all tensors" : " for embedding and head");
+  terminal_label(stdout, "optimizer", text);
+  snprintf(text, sizeof text, "%s, %s GFLOP/s, %.3g GB/s, %.3g us per message",
+           MO_COUNT(options_threads(run), "thread"), TABLE_NUMBER(m->flops / 1e9),
+           m->bandwidth / 1e9, 1e6 * m->latency);
+  terminal_label(stdout, "rank", text);
+  printf("\n");
 }
 
-static void print_row(double tokens, const rank_plan *p)
+/* Two tables, which fit 60 columns each. */
+typedef struct plan_tables {
+  cli_table load, time;
+} plan_tables;
+
+static const table_column load_columns[] = {{.title = "ranks"},
+                                            {.title = "model GB"},
+                                            {.title = "optimizer GB"},
+                                            {.title = "state GB"},
+                                            {.title = "sent GB"},
+                                            {.title = "compute TF", .spare = 1},
+                                            {.title = "optimizer TF", .spare = 2}},
+                          time_columns[] = {{.title = "ranks"},       {.title = "compute s"},
+                                            {.title = "optimizer s"}, {.title = "exchange s"},
+                                            {.title = "step s"},      {.title = "tokens/s"}};
+
+static plan_tables start_tables(void)
+{
+  return (plan_tables){{.columns = load_columns, .column_count = 7},
+                       {.columns = time_columns, .column_count = 6}};
+}
+
+static void add_row(plan_tables *t, double tokens, const rank_plan *p)
 {
   const double seconds = p->compute_seconds + p->optimizer_seconds + p->exchange_seconds;
-  printf("%6d %10.3f %12.3f %10.3f %12.4g %12.4g %10.4g | %9.4g %9.4g %10.4g %9.4g %9.0f\n",
-         p->ranks, (double)p->model_bytes / 1e9, (double)p->optimizer_bytes / 1e9,
-         (double)p->state_bytes / 1e9, p->compute_flops / 1e12, p->optimizer_flops / 1e12,
-         p->sent_bytes / 1e9, p->compute_seconds, p->optimizer_seconds, p->exchange_seconds,
-         seconds, tokens / seconds);
+  const double load[] = {(double)p->model_bytes / 1e9, (double)p->optimizer_bytes / 1e9,
+                         (double)p->state_bytes / 1e9, p->sent_bytes / 1e9,
+                         p->compute_flops / 1e12,      p->optimizer_flops / 1e12};
+  const double time[] = {p->compute_seconds, p->optimizer_seconds, p->exchange_seconds, seconds,
+                         tokens / seconds};
+  table_cell(&t->load, "%d", p->ranks);
+  for (size_t i = 0; i < 6; i++) table_cell(&t->load, "%s", TABLE_NUMBER(load[i]));
+  table_cell(&t->time, "%d", p->ranks);
+  for (size_t i = 0; i < 5; i++) table_cell(&t->time, "%s", TABLE_NUMBER(time[i]));
+}
+
+static mousse_status print_tables(plan_tables *t, mo_error *error)
+{
+  const mousse_status first = table_print(&t->load, error);
+  printf("\n");
+  const mousse_status second = table_print(&t->time, error);
+  return first != MOUSSE_OK ? first : second;
 }
 
 /* 1, 2, 4, ... and the number asked for, as far as each rank gets equally many sequences. */
@@ -71,7 +112,9 @@ static mousse_status print_plan(const values *v, const train_options *run,
                                 mo_error *error)
 {
   const int most = v->ranks > 1 ? 1024 : 1;
+  plan_tables tables = start_tables();
   gpt_config config = {0};
+  mousse_status status = MOUSSE_OK;
   MO_TRY(run_model_expect(run, notices, &config, error));
   if (run->batch_size % v->ranks != 0)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
@@ -79,13 +122,29 @@ static mousse_status print_plan(const values *v, const train_options *run,
                    "--batch-size that is a multiple of it, or --batch TOKENS",
                    (long long)run->batch_size, (long long)v->ranks);
   print_head(run, &config, machine);
-  for (int ranks = 1; ranks <= most; ranks++) {
+  for (int ranks = 1; ranks <= most && status == MOUSSE_OK; ranks++) {
     rank_plan p;
     if (!is_shown(ranks, v->ranks, run->batch_size)) continue;
-    MO_TRY(rank_plan_make(&p, run, &config, ranks, machine, error));
-    print_row((double)run->batch_size * (double)config.sequence_len, &p);
+    status = rank_plan_make(&p, run, &config, ranks, machine, error);
+    if (status == MOUSSE_OK)
+      add_row(&tables, (double)run->batch_size * (double)config.sequence_len, &p);
   }
-  return MOUSSE_OK;
+  const mousse_status printed = print_tables(&tables, error);
+  return status != MOUSSE_OK ? status : printed;
+}
+
+static void suggest(const cli_invocation *call, const train_options *run, int64_t ranks)
+{
+  char count[32], batch[32];
+  const char *data = run->data_dir[0] != '\0' ? run->data_dir : "DATA";
+  snprintf(count, sizeof count, "%lld", (long long)ranks);
+  snprintf(batch, sizeof batch, "%lld", (long long)run->batch_size);
+  if (ranks > 1)
+    next_step_words(call, "mpirun -n %s %s train --preset %s --batch-size %s --data-dir %s",
+                    count, next_step_program(), run->preset, batch, data);
+  else
+    next_step(call, "train --preset %s --batch-size %s --data-dir %s", run->preset, batch,
+              data);
 }
 
 /* All ranks measure at the same time, as they would compute; the first one's figures count. */
@@ -106,9 +165,10 @@ static void set_batch(train_options *run, int64_t tokens, int64_t ranks, size_t 
   run->batch_size = (shares > 0 ? shares : 1) * ranks;
 }
 
-static mousse_status plan(const values *v, const mousse_comm *comm, const run_notices *notices,
-                          mo_error *error)
+static mousse_status plan(const cli_invocation *call, const mousse_comm *comm, mo_error *error)
 {
+  const values *v = call->values;
+  const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
   train_options options = v->options.run;
   gpt_config config = {0};
   plan_machine machine;
@@ -117,15 +177,17 @@ static mousse_status plan(const values *v, const mousse_comm *comm, const run_no
   if (v->batch > 0) set_batch(&options, v->batch, v->ranks, config.sequence_len);
   MO_TRY(mo_ranks_agree(comm, measure(v, options_threads(&options), comm, &machine, error),
                         error));
-  return comm->rank == 0 ? print_plan(v, &options, &machine, notices, error) : MOUSSE_OK;
+  if (comm->rank > 0) return MOUSSE_OK;
+  MO_TRY(print_plan(v, &options, &machine, notices, error));
+  suggest(call, &options, v->ranks);
+  return MOUSSE_OK;
 }
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
   mo_launch cluster;
   mousse_status status = rank_session_open(&cluster, 0, error);
-  if (status == MOUSSE_OK) status = plan(call->values, &cluster.comm, notices, error);
+  if (status == MOUSSE_OK) status = plan(call, &cluster.comm, error);
   rank_session_close(&cluster, status, error);
   return status;
 }
@@ -134,10 +196,12 @@ const cli_command command_plan = {
     .name = "plan",
     .summary = "Predict memory, traffic and time of a run on several ranks",
     .arguments = "",
-    .details = "The same batch on 1, 2, 4, ... 1024 ranks and on as many as asked for. Figures "
-               "are those\nof the rank with most; GB is 10^9 bytes, TF 10^12 operations.\n\n"
-               "  mousse plan --ranks 8 --model 834M --batch 2M\n"
-               "  mousse plan --ranks 8 --model 834M --batch 2M --gflops 2000 --bandwidth 12\n",
+    .details =
+        "The same batch on 1, 2, 4, ... 1024 ranks and on as many as asked for. Figures are "
+        "those of the rank with most; GB is 10^9 bytes, TF 10^12 operations, and all are "
+        "per step.\n\n"
+        "  mousse plan --ranks 8 --model 834M --batch 2M\n"
+        "  mousse plan --ranks 8 --model 834M --batch 2M --gflops 2000 --bandwidth 12\n",
     .settings = MO_SETTINGS(rows),
     .base = &train_settings,
     .values_bytes = sizeof(values),

@@ -1,18 +1,17 @@
 /* cmd_report.c - mousse report: what training runs show, as a page, pictures, text or JSON. */
 #include "base/file.h"
-#include "cli/command.h"
+#include "cli/next_step.h"
+#include "cli/terminal.h"
 #include "report/report.h"
 #include "study/report_runs.h"
 #include "study/runs_csv.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { USUAL_WIDTH = 80, LONGEST_COMMAND = 1024 };
+enum { LONGEST_COMMAND = 1024 };
 
 typedef struct values {
   char out[MO_SETTING_PATH], svg[MO_SETTING_PATH], csv[MO_SETTING_PATH], json[MO_SETTING_PATH];
@@ -37,21 +36,10 @@ static const mo_setting rows[] = {
         "runs of all reach"),
 };
 
-/* COLUMNS, the terminal, or 80. */
-static size_t terminal_width(void)
-{
-  struct winsize size = {0};
-  const char *columns = getenv("COLUMNS");
-  const long told = columns != NULL ? strtol(columns, NULL, 10) : 0;
-  if (told > 0 && told < 1000) return (size_t)told;
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return USUAL_WIDTH;
-}
-
 static mousse_status print_text(const json_t *results, mo_error *error)
 {
   mo_buffer text = {0};
-  const mousse_status status = report_text(results, terminal_width(), &text, error);
+  const mousse_status status = report_text(results, terminal_columns(stdout), &text, error);
   if (status == MOUSSE_OK) fwrite(text.data, 1, text.size, stdout);
   mo_buffer_close(&text);
   return status;
@@ -79,6 +67,34 @@ static mousse_status page_path(const cli_invocation *call, char path[MO_SETTING_
   return mo_path_join(path, MO_SETTING_PATH, directory, "report.html", error);
 }
 
+static void suggest(const cli_invocation *call, const char *page)
+{
+  const values *v = call->values;
+  if (page[0] != '\0')
+    next_step_words(call, "open %s in a browser", page);
+  else if (v->text)
+    next_step_again(call, "report", "text");
+  else
+    next_step(call, "report %s --text", call->arguments[0]);
+}
+
+/* The model that a comparison was about: the one with the lowest loss. */
+static void suggest_best(const cli_invocation *call, const run_records *records)
+{
+  const run_record *best = NULL;
+  for (size_t i = 0; i < records->count; i++) {
+    const run_record *r = &records->list[i];
+    char checkpoints[MO_SETTING_PATH];
+    if (!isfinite(r->final_loss) || run_record_blew_up(r)) continue;
+    if (mo_path_join(checkpoints, sizeof checkpoints, r->directory, "checkpoints", NULL) !=
+            MOUSSE_OK ||
+        access(checkpoints, F_OK) != 0)
+      continue;
+    if (best == NULL || r->final_loss < best->final_loss) best = r;
+  }
+  if (best != NULL) next_step(call, "generate --init %s", best->directory);
+}
+
 static mousse_status write_all(const cli_invocation *call, const json_t *results,
                                mo_error *error)
 {
@@ -89,9 +105,9 @@ static mousse_status write_all(const cli_invocation *call, const json_t *results
   if (v->json[0] != '\0') MO_TRY(report_json(results, v->json, error));
   if (v->svg[0] != '\0') MO_TRY(report_svg(results, v->svg, error));
   if (v->text) MO_TRY(print_text(results, error));
-  if (page[0] == '\0') return MOUSSE_OK;
-  MO_TRY(report_write(results, page, error));
-  if (!v->text) printf("%s\n", page);
+  if (page[0] != '\0') MO_TRY(report_write(results, page, error));
+  if (page[0] != '\0' && !v->text) printf("%s\n", page);
+  suggest(call, page);
   return MOUSSE_OK;
 }
 
@@ -114,6 +130,7 @@ static mousse_status report(const cli_invocation *call, const run_records *recor
                      error));
   const mousse_status status = write_all(call, results, error);
   json_decref(results);
+  if (status == MOUSSE_OK) suggest_best(call, records);
   return status;
 }
 
@@ -125,8 +142,9 @@ static mousse_status report_document(const cli_invocation *call, mo_error *error
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "%.200s: a document of results is shown alone", call->arguments[0]);
   MO_TRY(results_read(&results, call->arguments[0], error));
-  mousse_status status = write_all(call, results, error);
+  mousse_status status = results_check(results, error);
   if (status == MOUSSE_OK && v->csv[0] != '\0') status = report_csv(results, v->csv, error);
+  if (status == MOUSSE_OK) status = write_all(call, results, error);
   json_decref(results);
   return status;
 }
@@ -147,16 +165,16 @@ const cli_command command_report = {
     .name = "report",
     .summary = "Compare training runs: one page with charts and tables, pictures, or text",
     .arguments = "DIR... | RESULTS.json",
-    .details = "A DIR is the --out of a run, or has such below it. Runs that differ only in "
-               "their seed are\n"
-               "shown as their mean with its spread. The page is one file and needs no "
-               "network; the\n"
-               "pictures are drawn by gnuplot. --csv is for spreadsheets and data frames.\n\n"
-               "  mousse report runs -o report.html\n"
-               "  mousse report runs/mousse runs/muon --text\n"
-               "  mousse report runs --svg figures --json results.json\n"
-               "  mousse report runs --csv tables\n"
-               "  mousse report reproduction/smoke/results.json --svg figures\n",
+    .details =
+        "DIR is the --out of a run, or a directory with runs below it. Runs that differ "
+        "only in their seed are shown as a mean with its spread. The page is one file and "
+        "needs no network; the pictures are drawn by gnuplot; --csv is for spreadsheets and "
+        "data frames.\n\n"
+        "  mousse report runs -o report.html\n"
+        "  mousse report runs/mousse runs/muon --text\n"
+        "  mousse report runs --svg figures --json results.json\n"
+        "  mousse report runs --csv tables\n"
+        "  mousse report reproduction/smoke/results.json --svg figures\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),
     .least_arguments = 1,

@@ -1,7 +1,8 @@
 /* cmd_reproduce.c - mousse reproduce: every experiment of the paper, and one report. */
 #include "base/file.h"
 #include "base/parallel.h"
-#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/next_step.h"
 #include "cli/study_display.h"
 #include "paper/reproduce.h"
 #include "report/report.h"
@@ -59,15 +60,18 @@ static void write_command(const cli_invocation *call, char *text, size_t capacit
     snprintf(text + used, capacity - used, " --scale %s", study_scale_names[v->scale]);
 }
 
-static mousse_status write_report(const json_t *results, const char *directory, bool quiet,
-                                  mo_error *error)
+static mousse_status write_report(const cli_invocation *call, const json_t *results,
+                                  const char *directory, mo_error *error)
 {
   char path[MO_SETTING_PATH];
   MO_TRY(mo_path_join(path, sizeof path, directory, "results.json", error));
   MO_TRY(report_json(results, path, error));
   MO_TRY(mo_path_join(path, sizeof path, directory, "report.html", error));
   MO_TRY(report_write(results, path, error));
-  if (!quiet) printf("report: %s\n", path);
+  if (!call->quiet) printf("report: %s\n", path);
+  next_step_words(call, "open %s in a browser", path);
+  MO_TRY(mo_path_join(path, sizeof path, directory, "results.json", error));
+  next_step(call, "report %s --text", path);
   return MOUSSE_OK;
 }
 
@@ -83,18 +87,20 @@ static mousse_status execute(const cli_invocation *call, const reproduction *wha
     raise(stopped); /* whoever sent it sees that it had effect */
     return MOUSSE_OK;
   }
-  const mousse_status status = write_report(results, what->directory, call->quiet, error);
+  const mousse_status status = write_report(call, results, what->directory, error);
   json_decref(results);
   return status;
 }
 
-static mousse_status show_plan(const reproduction *what, mo_error *error)
+static mousse_status show_plan(const cli_invocation *call, const reproduction *what,
+                               mo_error *error)
 {
   study_runs runs;
   mousse_status status = reproduce_plan(what, &runs, error);
   if (status == MOUSSE_OK) status = study_look(&runs, error);
-  if (status == MOUSSE_OK) study_print_table(&runs);
+  if (status == MOUSSE_OK) status = study_print_table(&runs, error);
   study_release(&runs);
+  if (status == MOUSSE_OK) next_step_again(call, "reproduce", "dry_run");
   return status;
 }
 
@@ -126,17 +132,17 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   MO_TRY(choose_figures(call, &what.figures, error));
   MO_TRY(study_program(program, error));
   write_command(call, command, sizeof command);
-  return v->dry_run ? show_plan(&what, error) : execute(call, &what, error);
+  return v->dry_run ? show_plan(call, &what, error) : execute(call, &what, error);
 }
 
 static void print_figures(void)
 {
   printf("\nFigures:\n");
   for (size_t i = 0; i < FIGURE_COUNT; i++)
-    printf("  %-16s %s\n", figure_rows[i].id, figure_rows[i].title);
+    help_item(figure_rows[i].id, figure_rows[i].title, 19);
   printf("\nScales:\n");
   for (size_t i = 0; study_scale_names[i] != NULL; i++)
-    printf("  %-16s %s\n", study_scale_names[i], study_scale_find(study_scale_names[i])->help);
+    help_item(study_scale_names[i], study_scale_find(study_scale_names[i])->help, 19);
 }
 
 const cli_command command_reproduce = {
@@ -145,12 +151,10 @@ const cli_command command_reproduce = {
     .arguments = "[FIGURE...]",
     .details =
         "All figures unless some are named. Every contender searches for its learning rate "
-        "and\n"
-        "momentum with the same number of runs; the best is trained with seeds that chose\n"
-        "nothing (docs/evidence-protocol.md). A run that is part of several figures is made\n"
-        "once. Stopped or killed, it goes on where it was when it is started again; no "
-        "finished\n"
-        "run is repeated.\n\n"
+        "and momentum with the same number of runs; the best is trained with seeds that "
+        "chose nothing (docs/evidence-protocol.md). A run that is part of several figures "
+        "is made once. Stopped or killed, the same command goes on where it was; no "
+        "finished run is repeated.\n\n"
         "  mousse reproduce --scale smoke -o /tmp/smoke\n"
         "  mousse reproduce verdict tuning --text book.txt\n",
     .settings = MO_SETTINGS(rows),

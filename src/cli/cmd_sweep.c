@@ -92,7 +92,7 @@ static mousse_status execute(const cli_invocation *call, study_runs *runs, mo_er
   };
   MO_TRY(study_execute(runs, &how, &stopped, error));
   study_display_end(&display, runs);
-  if (!call->quiet) study_print_table(runs);
+  if (!call->quiet) MO_TRY(study_print_table(runs, error));
   if (stopped != 0) {
     fprintf(stderr, "mousse: stopped, all is saved; the same command continues\n");
     fflush(stdout);
@@ -111,7 +111,8 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   mousse_status status = plan(call, &runs, error);
   if (status == MOUSSE_OK && v->dry_run) {
     status = study_look(&runs, error);
-    if (status == MOUSSE_OK) study_print_table(&runs);
+    if (status == MOUSSE_OK) status = study_print_table(&runs, error);
+    if (status == MOUSSE_OK) next_step_again(call, "sweep", "dry_run");
   } else if (status == MOUSSE_OK) {
     status = execute(call, &runs, error);
   }
@@ -124,14 +125,12 @@ const cli_command command_sweep = {
     .summary = "Train with every combination of some options",
     .arguments = "[FILE.yaml]",
     .details =
-        "The file is a configuration as for 'mousse train --config' in which any option may\n"
-        "have a list of values; on the command line values are separated by commas. All "
-        "options\n"
-        "of 'mousse train' can be given. With --random N, 'log LOW HIGH' and 'uniform LOW "
-        "HIGH'\n"
-        "are ranges to draw from.\n\n"
-        "A sweep that was stopped or killed resumes when it is started again; no finished run\n"
-        "is repeated. 'mousse report DIR' makes a page of its results.\n\n"
+        "The file is a configuration as for 'mousse train --config' in which any option may "
+        "have a list of values; on the command line, values are separated by commas. All "
+        "options of 'mousse train' can be given. With --random N, 'log LOW HIGH' and "
+        "'uniform LOW HIGH' are ranges to draw from.\n\n"
+        "Stopped or killed, the same command goes on where it was; no finished run is "
+        "repeated. 'mousse report DIR' makes a page of the results.\n\n"
         "  mousse sweep lr.yaml\n"
         "  mousse sweep --out sweeps/lr --data-dir data/book --preset nano \\\n"
         "    --optimizer mousse,muon --lr 0.01,0.02,0.04 --seed 1,2,3\n"

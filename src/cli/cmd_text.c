@@ -1,6 +1,6 @@
 /* cmd_text.c - mousse text: any input as plain text, or token shards decoded back to it. */
 #include "base/file.h"
-#include "cli/command.h"
+#include "cli/next_step.h"
 #include "data/shards/decode.h"
 #include "data/text/corpus.h"
 #include "data/text/unwrap.h"
@@ -109,17 +109,31 @@ static mousse_status put_everything(const cli_invocation *call, output *out, mo_
   return put_unwrapped(out, unwrap_finish(&out->unwrap, &out->text), error);
 }
 
+/* Text is to be tokenized; what was shards already is to be trained on. */
+static void suggest(const cli_invocation *call)
+{
+  const values *v = call->values;
+  char parent[MO_SETTING_PATH];
+  const char *input = v->out[0] != '\0' ? v->out : call->arguments[0];
+  if (v->out[0] != '\0' || !is_shard(input))
+    next_step(call, "tokenize %s --tokenizer train:4096 --out data/text", input);
+  else if (mo_path_parent(parent, sizeof parent, input, NULL) == MOUSSE_OK)
+    next_step(call, "data %s", parent);
+}
+
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const values *v = call->values;
   output out = {.values = v, .to_file = v->out[0] != '\0'};
   if (out.to_file) MO_TRY(mo_writer_open(&out.file, v->out, error));
-  const mousse_status status = put_everything(call, &out, error);
+  mousse_status status = put_everything(call, &out, error);
   unwrap_close(&out.unwrap);
   mo_buffer_close(&out.text);
-  if (!out.to_file) return status;
-  if (status == MOUSSE_OK) return mo_writer_commit(&out.file, error);
-  mo_writer_abandon(&out.file);
+  if (out.to_file && status == MOUSSE_OK)
+    status = mo_writer_commit(&out.file, error);
+  else if (out.to_file)
+    mo_writer_abandon(&out.file);
+  if (status == MOUSSE_OK) suggest(call);
   return status;
 }
 

@@ -107,11 +107,9 @@ const cli_command command_tokenize = {
     .summary = "Turn text into token shards",
     .arguments = "INPUT...",
     .details =
-        "INPUT: text files, directories of them, JSON lines (.jsonl), each also "
-        "compressed with\n"
-        "gzip or zstd. The directory is complete or absent: a run that was killed is simply "
-        "started\n"
-        "again, and one that is complete is not made twice.\n\n"
+        "INPUT is a text file, a directory of them, or JSON lines (.jsonl), each also "
+        "compressed with gzip or zstd. The directory is complete or absent: after a kill, "
+        "start the same command again; what is complete is not made twice.\n\n"
         "  mousse tokenize book.txt --tokenizer train:4096 --out data/book\n"
         "  mousse tokenize articles/*.jsonl.gz --tokenizer gpt2/ --out data/articles\n",
     .settings = MO_SETTINGS(rows),

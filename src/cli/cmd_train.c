@@ -57,9 +57,10 @@ static void print_estimate(const train_options *run, const train_estimate *e)
          seconds);
 }
 
-static mousse_status dry_run(const train_options *run, const run_notices *notices,
+static mousse_status dry_run(const cli_invocation *call, const train_options *run,
                              mo_error *error)
 {
+  const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
   gpt_config config = {0};
   train_estimate e;
   train_options resolved = *run;
@@ -69,6 +70,10 @@ static mousse_status dry_run(const train_options *run, const run_notices *notice
   print_run(&resolved);
   print_estimate(&resolved, &e);
   estimate_close(&e);
+  if (run->data_dir[0] == '\0')
+    next_step(call, "tokenize TEXT --tokenizer train:4096 --out data/text");
+  else
+    next_step_again(call, "train", "dry_run");
   return MOUSSE_OK;
 }
 
@@ -93,6 +98,18 @@ static void print_outcome(const train_outcome *o, uint64_t steps)
     printf("%s skipped: loss or gradient not finite\n", MO_COUNT(o->state.skipped, "step"));
 }
 
+static void suggest(const cli_invocation *call, const train_outcome *outcome)
+{
+  char best[MO_SETTING_PATH + 8];
+  snprintf(best, sizeof best, "%s@best", outcome->directory);
+  if (!outcome->complete && !outcome->early) {
+    next_step(call, "train --out %s", outcome->directory);
+  } else {
+    next_step(call, "generate --init %s", outcome->early ? best : outcome->directory);
+    next_step(call, "report %s --text", outcome->directory);
+  }
+}
+
 static mousse_status train(const cli_invocation *call, const mousse_comm *comm,
                            train_outcome *outcome, mo_error *error)
 {
@@ -104,10 +121,7 @@ static mousse_status train(const cli_invocation *call, const mousse_comm *comm,
   train_display_end(&watcher);
   if (status == MOUSSE_OK && comm->rank == 0 && !call->quiet && !v->json)
     print_outcome(outcome, (uint64_t)v->options.run.num_iterations);
-  if (status == MOUSSE_OK && comm->rank == 0 && !v->json && outcome->complete) {
-    next_step(call, "generate --init %s", outcome->directory);
-    next_step(call, "report %s --text", outcome->directory);
-  }
+  if (status == MOUSSE_OK && comm->rank == 0 && !v->json) suggest(call, outcome);
   fflush(NULL);
   return status;
 }
@@ -118,8 +132,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   const train_options *options = &v->options.run;
   train_outcome outcome = {.signal = 0};
   mo_launch cluster;
-  if (v->dry_run)
-    return dry_run(options, call->quiet ? &run_notices_none : &run_notices_print, error);
+  if (v->dry_run) return dry_run(call, options, error);
   mousse_status status = rank_session_open(&cluster, (double)options->rank_timeout, error);
   if (status == MOUSSE_OK) status = train(call, &cluster.comm, &outcome, error);
   rank_session_close(&cluster, status, error);
@@ -132,14 +145,14 @@ const cli_command command_train = {
     .name = "train",
     .summary = "Train a model",
     .arguments = "",
-    .details = "A run directory that has a checkpoint is continued, exactly as if it had never "
-               "stopped.\n"
-               "SIGINT and SIGTERM finish the step, save and end; SIGUSR1 saves and goes on.\n"
-               "Under mpirun or srun the ranks share each batch and the optimizer's work.\n\n"
-               "  mousse train --data-dir data/book --out runs/book --num-iterations 2000\n"
-               "  mousse train --config examples/configs/mousse-tiny.yaml --lr 0.01\n"
-               "  mousse train --out runs/book                      (continues it)\n"
-               "  mpirun -n 4 mousse train --data-dir data/book --out runs/book\n",
+    .details =
+        "A run directory that has a checkpoint is continued, exactly as if it had never "
+        "stopped. SIGINT and SIGTERM finish the step, save and end; SIGUSR1 saves and goes "
+        "on. Under mpirun or srun the ranks share each batch and the optimizer's work.\n\n"
+        "  mousse train --data-dir data/book --out runs/book --num-iterations 2000\n"
+        "  mousse train --config examples/configs/mousse-tiny.yaml --lr 0.01\n"
+        "  mousse train --out runs/book                      (continues it)\n"
+        "  mpirun -n 4 mousse train --data-dir data/book --out runs/book\n",
     .settings = MO_SETTINGS(rows),
     .base = &train_settings,
     .values_bytes = sizeof(values),

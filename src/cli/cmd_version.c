@@ -1,6 +1,7 @@
 /* cmd_version.c - mousse version: what was built, and what it runs on. */
 #include "base/parallel.h"
-#include "cli/command.h"
+#include "cli/next_step.h"
+#include "cli/terminal.h"
 #include "linalg/blas.h"
 
 #include <stdio.h>
@@ -27,11 +28,11 @@ static const char *compiler(void)
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  (void)call;
   (void)error;
   printf("mousse %s\ncompiler: %s %s\nBLAS: %s\nthreads: %d\ninstruction set: %s\n",
          MOUSSE_VERSION_TEXT, compiler(), __VERSION__, mo_blas_description(),
          mo_threads_available(), instruction_set());
+  if (terminal_is(stdout)) next_step(call, "help"); /* scripts ask for versions, too */
   return MOUSSE_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "base/wording.h"
+#include "cli/table.h"
 #include "cli/terminal.h"
 #include "gpt/gpt.h"
 #include "train/options.h"
@@ -10,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HELP_COLUMN = 26, WIDEST_HELP = 96, NARROWEST_HELP = 50 };
+enum { HELP_COLUMN = 26, SUMMARY_COLUMN = 14, EXIT_COLUMN = 7 };
+enum { USUAL_HELP = 80, WIDEST_HELP = 96, NARROWEST_HELP = 50 };
 
 const exit_meaning *help_exit_code(size_t index)
 {
@@ -105,41 +107,57 @@ static void print_heading(const char *text)
          terminal_code(stdout, STYLE_NONE));
 }
 
-/* Words in lines that fit the terminal, continued at the help column. */
-static void print_wrapped(const char *text, size_t column)
+/* What is not a terminal is probably shown on one of the usual width. */
+static size_t help_width(void)
 {
-  const size_t indent = column;
-  size_t width = terminal_is(stdout) ? terminal_columns(stdout) - 1 : WIDEST_HELP;
-  if (width > WIDEST_HELP) width = WIDEST_HELP;
-  if (width < NARROWEST_HELP) width = NARROWEST_HELP;
-  while (*text != '\0') {
-    const size_t word = strcspn(text, " ");
-    if (column > indent && column + 1 + word > width) {
-      printf("\n%*s", (int)indent, "");
-      column = indent;
-    }
-    if (column > indent) column += (size_t)printf(" ");
-    column += (size_t)printf("%.*s", (int)word, text);
-    text += word;
-    text += strspn(text, " ");
-  }
-  printf("\n");
+  const size_t columns = terminal_columns(stdout);
+  if (!terminal_is(stdout)) return USUAL_HELP;
+  if (columns > WIDEST_HELP) return WIDEST_HELP;
+  return columns > NARROWEST_HELP ? columns - 1 : NARROWEST_HELP;
 }
 
 void help_paragraph(const char *text)
 {
-  print_wrapped(text, 0);
+  terminal_wrap(stdout, text, 0, help_width());
+}
+
+bool help_part(const char **text, char *part, size_t capacity)
+{
+  const char *start = *text + strspn(*text, "\n");
+  const char *end = strstr(start, "\n\n");
+  const size_t length = end != NULL ? (size_t)(end - start) : strlen(start);
+  snprintf(part, capacity, "%.*s", (int)length, start);
+  *text = start + length;
+  return length > 0;
+}
+
+/* Prose is wrapped, examples stay as they are. */
+static void print_details(const char *details)
+{
+  char part[HELP_PART];
+  while (help_part(&details, part, sizeof part)) {
+    printf("\n");
+    if (part[0] != ' ')
+      help_paragraph(part);
+    else
+      printf("%s%s", part, part[strlen(part) - 1] == '\n' ? "" : "\n");
+  }
+}
+
+void help_item(const char *name, const char *text, int column)
+{
+  if ((int)strlen(name) + 3 > column)
+    printf("  %s\n%*s", name, column, "");
+  else
+    printf("  %-*s", column - 2, name);
+  terminal_wrap(stdout, text, (size_t)column, help_width());
 }
 
 static void print_entry(const char *form, const char *help, const char *limits)
 {
   char text[640];
   snprintf(text, sizeof text, "%s%s", help, limits);
-  if (strlen(form) + 3 > HELP_COLUMN)
-    printf("  %s\n%*s", form, HELP_COLUMN, "");
-  else
-    printf("  %-*s", HELP_COLUMN - 2, form);
-  print_wrapped(text, HELP_COLUMN);
+  help_item(form, text, HELP_COLUMN);
 }
 
 static const char *section_at(const mo_settings *table, const char *row)
@@ -163,21 +181,24 @@ static void print_options(const mo_settings *table, bool saved)
 
 void help_program(void)
 {
-  printf("usage: mousse COMMAND [arguments] [options]\n\n"
-         "Trains GPT models with the Mousse optimizer and others, and prepares their data.\n");
+  printf("usage: mousse COMMAND [arguments] [options]\n");
+  print_details("Trains GPT models with the Mousse optimizer and others, and prepares their "
+                "data.");
   print_heading("Commands");
   for (size_t i = 0; i < command_count(); i++)
-    printf("  %-12s%s\n", command_at(i)->name, command_at(i)->summary);
+    help_item(command_at(i)->name, command_at(i)->summary, SUMMARY_COLUMN);
   print_heading("First steps");
-  printf(
-      "  mousse tokenize book.txt --tokenizer train:1024 --out data/book\n"
-      "  mousse train --data-dir data/book --preset nano --num-iterations 300 --out runs/book\n"
-      "  mousse generate --init runs/book\n");
-  printf("\n'mousse COMMAND --help' explains one command; 'mousse help optimizers' and\n"
-         "'mousse help presets' list what --optimizer and --preset may be.\n");
+  printf("  mousse tokenize book.txt --tokenizer train:1024 --out data/book\n"
+         "  mousse train --data-dir data/book --preset nano --out runs/book\n"
+         "  mousse generate --init runs/book\n");
+  print_details("'mousse COMMAND --help' explains one command; 'mousse help optimizers' and "
+                "'mousse help presets' list what --optimizer and --preset may be.");
   print_heading("Exit codes");
-  for (size_t i = 0; help_exit_code(i) != NULL; i++)
-    printf("  %3d  %s\n", help_exit_code(i)->code, help_exit_code(i)->text);
+  for (size_t i = 0; help_exit_code(i) != NULL; i++) {
+    char code[16];
+    snprintf(code, sizeof code, "%3d", help_exit_code(i)->code);
+    help_item(code, help_exit_code(i)->text, EXIT_COLUMN);
+  }
 }
 
 /* What a command shares with 'mousse train' is explained there. */
@@ -199,29 +220,33 @@ void help_command(const cli_command *command)
   print_options(&command->settings, false);
   print_options(&common_settings, false);
   if (command->base != NULL && !explains_base(command))
-    printf("\nModel, data, schedule and optimizer are described by the options of 'mousse "
-           "train'.\n");
+    print_details("Model, data, schedule and optimizer are described by the options of 'mousse "
+                  "train'.");
   if (command->more_help != NULL) command->more_help();
-  if (command->details[0] != '\0') printf("\n%s", command->details);
+  print_details(command->details);
 }
 
 static void print_optimizer(const char *name)
 {
   const mousse_option *option = NULL;
-  printf("%s: %s\n\n", name, mousse_algorithm_help(name));
+  char head[256];
+  snprintf(head, sizeof head, "%s: %s", name, mousse_algorithm_help(name));
+  help_paragraph(head);
+  printf("\n");
   for (size_t i = 0; (option = mousse_algorithm_option(name, i)) != NULL; i++) {
     char limits[320];
     help_optimizer_limits(option, limits, sizeof limits);
     print_entry(option->name, option->help, limits);
   }
-  printf("\nAs --opt.NAME VALUE for the optimizer of the hidden matrices (--optimizer), as\n"
-         "--scalar.NAME VALUE for that of embedding and head (--scalar-opt). These are the\n"
-         "library's defaults; 'mousse train' sets some of its own (--recipe).\n");
+  print_details(
+      "As --opt.NAME VALUE for the optimizer of the hidden matrices (--optimizer), "
+      "as --scalar.NAME VALUE for that of embedding and head (--scalar-opt). These are "
+      "the library's defaults; 'mousse train' sets some of its own (--recipe).");
 }
 
 mousse_status help_optimizers(const char *name, mo_error *error)
 {
-  char names[256] = "";
+  char names[1024] = "";
   const char *known = NULL;
   for (size_t i = 0; (known = mousse_algorithm_name(i)) != NULL; i++) {
     mo_list_add(names, sizeof names, known);
@@ -237,18 +262,28 @@ mousse_status help_optimizers(const char *name, mo_error *error)
   return MOUSSE_OK;
 }
 
-void help_presets(void)
+mousse_status help_presets(mo_error *error)
 {
+  static const table_column columns[] = {{.title = "preset", .is_text = true},
+                                         {.title = "parameters"},
+                                         {.title = "width"},
+                                         {.title = "layers"},
+                                         {.title = "heads"},
+                                         {.title = "context"},
+                                         {.title = "vocabulary", .spare = 1}};
+  cli_table table = {.columns = columns, .column_count = 7};
   const char *name = NULL;
   gpt_config c;
-  printf("  %-16s %12s %8s %7s %7s %9s %11s\n", "preset", "parameters", "width", "layers",
-         "heads", "context", "vocabulary");
   for (size_t i = 0; (name = gpt_preset_name(i)) != NULL; i++) {
     if (gpt_preset(name, &c, NULL) != MOUSSE_OK) continue;
-    printf("  %-16s %10.1f M %8zu %7zu %7zu %9zu %11zu\n", name,
-           (double)gpt_parameter_count(&c) / 1e6, c.n_embd, c.n_layer, c.n_head, c.sequence_len,
-           c.vocab_size);
+    table_cell(&table, "%s", name);
+    table_cell(&table, "%.1f M", (double)gpt_parameter_count(&c) / 1e6);
+    const size_t numbers[] = {c.n_embd, c.n_layer, c.n_head, c.sequence_len, c.vocab_size};
+    for (size_t k = 0; k < 5; k++) table_cell(&table, "%s", MO_NUMBER(numbers[k]));
   }
-  printf("\nAny of them can be set by itself: --model-dim, --n-layer, --n-head,\n"
-         "--sequence-length, --vocab-size. The vocabulary is otherwise that of the data.\n");
+  MO_TRY(table_print(&table, error));
+  print_details(
+      "Any of them can be set by itself: --model-dim, --n-layer, --n-head, "
+      "--sequence-length, --vocab-size. The vocabulary is otherwise that of the data.");
+  return MOUSSE_OK;
 }

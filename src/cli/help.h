@@ -8,8 +8,15 @@ void help_program(void);
 void help_command(const cli_command *command);
 /* Topics: name NULL lists all optimizers, else one with its options. */
 mousse_status help_optimizers(const char *name, mo_error *error);
-void help_presets(void);
+mousse_status help_presets(mo_error *error);
 void help_paragraph(const char *text); /* in lines that fit */
+/* A name, and beside it, from a column on, what it is. */
+void help_item(const char *name, const char *text, int column);
+
+/* The next part of a command's details: a paragraph of prose, whose line ends mean nothing, or
+ * lines of examples, which begin with a space. false: none is left. */
+enum { HELP_PART = 2048 };
+bool help_part(const char **text, char *part, size_t capacity);
 
 /* manual.c: the page mousse(1), in the language of man. */
 void help_manual(void);

@@ -75,7 +75,7 @@ int main(int argc, char **argv)
   terminal_open_descriptors();
   signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, with a sentence */
   signal(SIGPIPE, SIG_IGN); /* `mousse data | head` ends with a message, not a signal */
-  next_step_program(argc > 0 ? argv[0] : "mousse");
+  next_step_start(argc, argv);
   const char *name = argc > 1 ? argv[1] : "help";
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) name = "help";
   if (strcmp(name, "--version") == 0) name = "version";

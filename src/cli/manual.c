@@ -44,6 +44,17 @@ static void print_options(const mo_settings *table, bool saved)
   }
 }
 
+static void print_details(const char *details)
+{
+  char part[HELP_PART];
+  while (help_part(&details, part, sizeof part)) {
+    const bool example = part[0] == ' ';
+    printf(".PP\n%s", example ? ".nf\n" : "");
+    print_roff(part);
+    printf("%s%s", part[strlen(part) - 1] == '\n' ? "" : "\n", example ? ".fi\n" : "");
+  }
+}
+
 static void print_command(const cli_command *command)
 {
   const bool run = command->base == &train_settings;
@@ -56,10 +67,7 @@ static void print_command(const cli_command *command)
   if (run && train) printf(".PP\n.I Other options\n");
   print_options(&command->settings, false);
   if (run && !train) printf(".PP\nTakes the options of\n.B mousse train\nas well.\n");
-  if (command->details[0] == '\0') return;
-  printf(".PP\n.nf\n");
-  print_roff(command->details);
-  printf(".fi\n");
+  print_details(command->details);
 }
 
 static void print_optimizers(void)

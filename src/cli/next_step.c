@@ -7,40 +7,95 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *program = "mousse";
+static char *const *words;
+static size_t word_count;
 
-void next_step_program(const char *path)
+void next_step_start(int argc, char *const *argv)
 {
-  program = path;
+  words = argv;
+  word_count = argc > 0 ? (size_t)argc : 0;
+}
+
+const char *next_step_program(void)
+{
+  return word_count > 0 ? words[0] : "mousse";
+}
+
+static void print_quoted(const char *text)
+{
+  char quoted[2 * MO_SETTING_PATH];
+  fputs(terminal_quoted(text, quoted, sizeof quoted), stderr);
 }
 
 /* %s takes the next argument, quoted; all else stays as it is. */
 static void print_line(const char *format, va_list arguments)
 {
-  char quoted[2 * MO_SETTING_PATH];
   for (const char *c = format; *c != '\0'; c++) {
     if (c[0] == '%' && c[1] == 's') {
-      fputs(terminal_quoted(va_arg(arguments, const char *), quoted, sizeof quoted), stderr);
+      print_quoted(va_arg(arguments, const char *));
       c++;
     } else {
       fputc(*c, stderr);
     }
   }
+  fputc('\n', stderr);
+}
+
+/* "next:" stands before the first line only. */
+static void print_head(void)
+{
+  static bool said;
+  fflush(stdout); /* the results come first */
+  fprintf(stderr, "%s%s%s ", terminal_code(stderr, STYLE_BOLD),
+          said ? "     " : "next:", terminal_code(stderr, STYLE_NONE));
+  said = true;
 }
 
 void next_step(const cli_invocation *call, const char *format, ...)
 {
-  static bool said;
-  char quoted[2 * MO_SETTING_PATH];
   va_list arguments;
   if (call->quiet) return;
-  fflush(stdout); /* the results come first */
-  fprintf(stderr, "%s%s%s %s ", terminal_code(stderr, STYLE_BOLD),
-          said ? "     " : "next:", terminal_code(stderr, STYLE_NONE),
-          terminal_quoted(program, quoted, sizeof quoted));
-  said = true;
+  print_head();
+  print_quoted(next_step_program());
+  fputc(' ', stderr);
   va_start(arguments, format);
   print_line(format, arguments);
   va_end(arguments);
+}
+
+void next_step_words(const cli_invocation *call, const char *format, ...)
+{
+  va_list arguments;
+  if (call->quiet) return;
+  print_head();
+  va_start(arguments, format);
+  print_line(format, arguments);
+  va_end(arguments);
+}
+
+static bool is_switch(const char *word, const char *name)
+{
+  return name != NULL && strncmp(word, "--", 2) == 0 && mo_same_name(word + 2, name);
+}
+
+static bool is_truth(const char *word)
+{
+  return strcmp(word, "true") == 0 || strcmp(word, "false") == 0;
+}
+
+void next_step_again(const cli_invocation *call, const char *command, const char *without)
+{
+  if (call->quiet) return;
+  print_head();
+  print_quoted(next_step_program());
+  fprintf(stderr, " %s", command);
+  for (size_t i = 2; i < word_count; i++) {
+    if (is_switch(words[i], without)) {
+      if (i + 1 < word_count && is_truth(words[i + 1])) i++;
+      continue;
+    }
+    fputc(' ', stderr);
+    print_quoted(words[i]);
+  }
   fputc('\n', stderr);
 }

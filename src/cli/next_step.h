@@ -9,9 +9,16 @@
 
 #include "cli/command.h"
 
-void next_step_program(const char *path); /* argv[0]; borrowed */
+void next_step_start(int argc, char *const *argv); /* of main; borrowed */
+const char *next_step_program(void);
+
 /* format: the command line after the program's name; every argument is text, and quoted. */
 void next_step(const cli_invocation *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The same for what does not begin with the program: "open %s in a browser". */
+void next_step_words(const cli_invocation *call, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* This command line once more as another command, without the switch `without` (or NULL). */
+void next_step_again(const cli_invocation *call, const char *command, const char *without);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/wording.h"
+#include "cli/table.h"
 #include "study/run_mean.h"
 #include "train/run_model.h"
 
@@ -81,29 +82,32 @@ static int by_loss(const void *a, const void *b)
   return order != 0 ? order : strcmp((*x)->name, (*y)->name);
 }
 
-void study_print_table(const study_runs *runs)
+static void add_row(cli_table *table, const study_run *r)
 {
+  table_cell(table, "%s", r->name);
+  table_cell(table, "%s", study_state_name(r->state));
+  table_cell(table, "%s of %s", MO_NUMBER(r->course.step), MO_NUMBER(r->run.num_iterations));
+  if (r->state == STUDY_COMPLETE && isfinite(r->course.val_loss))
+    table_cell(table, "%.4f", r->course.val_loss);
+  else
+    table_cell(table, "-");
+}
+
+mousse_status study_print_table(const study_runs *runs, mo_error *error)
+{
+  static const table_column columns[] = {{.title = "run", .is_text = true, .is_cut = true},
+                                         {.title = "state", .is_text = true},
+                                         {.title = "step"},
+                                         {.title = "val loss"}};
+  cli_table table = {.columns = columns, .column_count = 4};
   const size_t bytes = (runs->count + 1) * sizeof(study_run *);
   const study_run **order = mo_allocate(NULL, bytes);
-  size_t widest = 4;
-  if (order == NULL) return;
-  for (size_t i = 0; i < runs->count; i++) {
-    order[i] = &runs->runs[i];
-    if (strlen(order[i]->name) > widest) widest = strlen(order[i]->name);
-  }
+  if (order == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for the table of runs");
+  for (size_t i = 0; i < runs->count; i++) order[i] = &runs->runs[i];
   qsort(order, runs->count, sizeof *order, by_loss);
-  printf("%-*s  %-9s %12s %11s\n", (int)widest, "run", "state", "step", "val loss");
-  for (size_t i = 0; i < runs->count; i++) {
-    const study_run *r = order[i];
-    char loss[32] = "-", name[STUDY_NAME];
-    snprintf(name, sizeof name, "%s", r->name);
-    mo_clean_line(name);
-    if (r->state == STUDY_COMPLETE && isfinite(r->course.val_loss))
-      snprintf(loss, sizeof loss, "%.4f", r->course.val_loss);
-    printf("%-*s  %-9s %5llu of %-5lld %9s\n", (int)widest, name, study_state_name(r->state),
-           (unsigned long long)r->course.step, (long long)r->run.num_iterations, loss);
-  }
+  for (size_t i = 0; i < runs->count; i++) add_row(&table, order[i]);
   mo_release(NULL, order, bytes);
+  return table_print(&table, error);
 }
 
 mousse_status study_program(char path[MO_SETTING_PATH], mo_error *error)

@@ -17,7 +17,7 @@ void study_display_watch(void *display, const study_runs *runs);
 void study_display_end(study_display *display, const study_runs *runs);
 
 /* All runs with state, steps, losses; complete ones first, best first. */
-void study_print_table(const study_runs *runs);
+mousse_status study_print_table(const study_runs *runs, mo_error *error);
 
 /* The path of this program, to start runs with. */
 mousse_status study_program(char path[MO_SETTING_PATH], mo_error *error);

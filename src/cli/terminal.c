@@ -9,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+enum { LONGEST_LINE = 8192 };
+
 void terminal_open_descriptors(void)
 {
   for (int descriptor = 0; descriptor <= 2; descriptor++)
@@ -119,6 +121,42 @@ void terminal_print(FILE *stream, const char *text, size_t length)
   terminal_text whole = {.stream = stream};
   for (size_t i = 0; i < length; i++) put_byte(&whole, text[i]);
   terminal_put_end(&whole);
+}
+
+void terminal_wrap(FILE *stream, const char *text, size_t column, size_t width)
+{
+  const size_t indent = column;
+  bool begins = true;
+  for (text += strspn(text, " \n"); *text != '\0'; text += strspn(text, " \n")) {
+    const int bytes = (int)strcspn(text, " \n");
+    char word[1024];
+    snprintf(word, sizeof word, "%.*s", bytes, text);
+    const size_t wide = mo_columns(word);
+    if (!begins && column + 1 + wide > width) {
+      fprintf(stream, "\n%*s", (int)indent, "");
+      column = indent;
+      begins = true;
+    }
+    column += wide + !begins;
+    fprintf(stream, "%s%.*s", begins ? "" : " ", bytes, text);
+    begins = false;
+    text += bytes;
+  }
+  fputc('\n', stream);
+}
+
+void terminal_label(FILE *stream, const char *label, const char *text)
+{
+  enum { LABEL = 11 };
+  char line[LONGEST_LINE];
+  const size_t columns = terminal_columns(stream);
+  snprintf(line, sizeof line, "%s", text);
+  mo_clean_line(line);
+  fprintf(stream, "%-*s", LABEL, label);
+  if ((stream == stdout || terminal_is(stream)) && columns > 2 * LABEL)
+    terminal_wrap(stream, line, LABEL, columns - 1);
+  else
+    fprintf(stream, "%s\n", line);
 }
 
 const char *terminal_quoted(const char *text, char *quoted, size_t capacity)

@@ -42,6 +42,12 @@ void terminal_put_end(terminal_text *text);
 /* One whole text for people, cleaned wherever it goes. */
 void terminal_print(FILE *stream, const char *text, size_t length);
 
+/* Words in lines of at most `width` columns; the text begins at `column`, where further lines
+ * begin, too. */
+void terminal_wrap(FILE *stream, const char *text, size_t column, size_t width);
+/* "model      what it is": long texts go on below their beginning, but in one line in a log. */
+void terminal_label(FILE *stream, const char *label, const char *text);
+
 /* The text as one word of a shell's command line, in quotes where it needs them. */
 const char *terminal_quoted(const char *text, char *quoted, size_t capacity);
 

@@ -23,6 +23,32 @@ static void on_notice(void *user, const char *text)
   terminal_note(text);
 }
 
+/* What will run, in lines that fit. */
+static void show_start(const cli_train_display *d, const train_start *s)
+{
+  char text[MO_SETTING_PATH + 256];
+  const gpt_config *c = &s->config;
+  const bool alike = groups_are_alike(s->run);
+  snprintf(text, sizeof text, "%s%s", s->directory, s->step > 0 ? " (continued)" : "");
+  terminal_label(stderr, "run", text);
+  snprintf(text, sizeof text, "%.2f M parameters: width %zu, %s, %s, context %s, vocabulary %s",
+           (double)s->parameters / 1e6, c->n_embd, MO_COUNT(c->n_layer, "layer"),
+           MO_COUNT(c->n_head, "head"), MO_NUMBER(c->sequence_len), MO_NUMBER(c->vocab_size));
+  terminal_label(stderr, "model", text);
+  snprintf(text, sizeof text, "%s%s%s %s; %s%s", s->run->optimizer, alike ? "" : ", ",
+           alike ? "" : s->run->scalar_opt,
+           alike ? "for all tensors" : "for embedding and head", MO_BYTES(s->optimizer_bytes),
+           s->ranks > 1 ? " on the rank that holds most" : "");
+  terminal_label(stderr, "optimizer", text);
+  snprintf(text, sizeof text, "%s: %s; %s per step, %.2f epochs in all", s->run->data_dir,
+           MO_COUNT(s->windows, "sequence"), MO_COUNT(s->tokens_per_step, "token"),
+           (double)d->steps * (double)s->run->batch_size / (double)s->windows);
+  terminal_label(stderr, "data", text);
+  snprintf(text, sizeof text, "%s of %s, %.0f GFLOP/s in matrix products",
+           MO_COUNT(s->ranks, "rank"), MO_COUNT(s->threads, "thread"), d->speed / 1e9);
+  terminal_label(stderr, "machine", text);
+}
+
 static void on_start(void *user, const train_start *s)
 {
   cli_train_display *d = user;
@@ -32,20 +58,7 @@ static void on_start(void *user, const train_start *s)
   d->flops = gpt_flops_per_token(c, c->sequence_len);
   if (d->quiet || d->json) return;
   d->speed = estimate_speed(s->threads) * s->ranks;
-  fprintf(stderr, "run        %s%s\n", s->directory, s->step > 0 ? " (continued)" : "");
-  fprintf(stderr,
-          "model      %.2f M parameters: width %zu, %s, %s, context %zu, vocabulary %zu\n",
-          (double)s->parameters / 1e6, c->n_embd, MO_COUNT(c->n_layer, "layer"),
-          MO_COUNT(c->n_head, "head"), c->sequence_len, c->vocab_size);
-  const bool alike = groups_are_alike(s->run);
-  fprintf(stderr, "optimizer  %s%s%s %s; %s%s\n", s->run->optimizer, alike ? "" : ", ",
-          alike ? "" : s->run->scalar_opt, alike ? "for all tensors" : "for embedding and head",
-          MO_BYTES(s->optimizer_bytes), s->ranks > 1 ? " on the rank that holds most" : "");
-  fprintf(stderr, "data       %s: %s; %s per step, %.2f epochs in all\n", s->run->data_dir,
-          MO_COUNT(s->windows, "sequence"), MO_COUNT(s->tokens_per_step, "token"),
-          (double)d->steps * (double)s->run->batch_size / (double)s->windows);
-  fprintf(stderr, "machine    %s of %s, %.0f GFLOP/s in matrix products\n",
-          MO_COUNT(s->ranks, "rank"), MO_COUNT(s->threads, "thread"), d->speed / 1e9);
+  show_start(d, s);
   if (s->step > 0)
     fprintf(stderr, "continues at step %s of %s\n", MO_NUMBER(s->step), MO_NUMBER(d->steps));
 }

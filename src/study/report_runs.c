@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { FEW_GROUPS = 8 };
-static const double mebibyte = 1 << 20;
+static const double megabyte = 1e6;
 
 const run_group *report_best(const report_maker *m, size_t variant)
 {
@@ -182,14 +182,13 @@ static void add_cost(const report_maker *m)
   if (!isfinite(common_loss(m))) return;
   json_t *figure = results_figure(m->results, "cost", "Time and memory", "");
   add_bars(m, figure, "Time of a step, median", "milliseconds", step_seconds, 1e-3);
-  add_bars(m, figure, "Peak memory of the process", "MiB", peak_bytes, mebibyte);
+  add_bars(m, figure, "Peak memory of the process", "MB", peak_bytes, megabyte);
 }
 
 static void add_runs(const report_maker *m)
 {
-  static const char *const columns[] = {"run",      "optimizer", "lr",        "seed",
-                                        "steps",    "state",     "last loss", "ms per step",
-                                        "peak MiB", NULL};
+  static const char *const columns[] = {"run",   "optimizer", "lr",          "seed",    "steps",
+                                        "state", "last loss", "ms per step", "peak MB", NULL};
   json_t *figure = results_figure(m->results, "runs", "All runs", "");
   json_t *table = results_table(figure, "As they were read", columns);
   for (size_t i = 0; i < m->records->count; i++) {
@@ -203,7 +202,7 @@ static void add_runs(const report_maker *m)
     results_text(row, run_record_state(run));
     results_number(row, run->final_loss);
     results_number(row, 1e3 * run->step_seconds);
-    results_number(row, run->result.peak_bytes / mebibyte);
+    results_number(row, run->result.peak_bytes / megabyte);
     results_run(figure, run->name);
   }
 }

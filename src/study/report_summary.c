@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 enum { SEEDS_OF_A_CLAIM = 3 };
-static const double mebibyte = 1 << 20;
+static const double megabyte = 1e6;
 
 /* Whether a run tells bits per byte: then a column has them. */
 static bool has_bits(const report_maker *m)
@@ -35,7 +35,7 @@ static void add_summary_row(const report_maker *m, const summary *s, const run_g
   if (s->way) results_number(row, rint(steps));
   if (s->way) results_number(row, steps * group->step_seconds.mean);
   results_number(row, 1e3 * group->step_seconds.mean);
-  if (s->memory) results_number(row, group->peak_bytes.mean / mebibyte);
+  if (s->memory) results_number(row, group->peak_bytes.mean / megabyte);
   report_name_runs(s->figure, group);
 }
 
@@ -120,7 +120,7 @@ void report_summary(const report_maker *m)
   if (s.way) columns[count++] = steps;
   if (s.way) columns[count++] = seconds;
   columns[count++] = "ms per step";
-  if (s.memory) columns[count++] = "peak MiB";
+  if (s.memory) columns[count++] = "peak MB";
   s.figure = results_figure(m->results, "summary", "At the best learning rates", "");
   tell_summary(m, s.figure);
   if (winner_without(m, NULL) == NULL) return;

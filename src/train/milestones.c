@@ -63,7 +63,6 @@ void milestone_sample(trainer *t)
   mo_buffer text = {0};
   if (!trainer_due(state->step, t->run->sample_every) || !t->session.data.has_tokenizer) return;
   if (t->comm->rank > 0) return;
-  mo_buffer_add(&text, t->run->sample_prompt, strlen(t->run->sample_prompt));
   const text_request request = {
       .tokens = (size_t)t->run->sample_tokens,
       .sampling = {.temperature = 0.8, .top_p = 1, .seed = state->step, .stop_token = -1},

@@ -26,6 +26,25 @@ static mousse_status no_model(const char *path, mo_error *error)
                  path);
 }
 
+/* Only some steps are kept: which? */
+static mousse_status check_step(const char *path, const char *root, uint64_t step,
+                                mo_error *error)
+{
+  char kept[256] = "", number[32];
+  checkpoint_list list;
+  bool found = false;
+  MO_TRY(checkpoint_list_open(&list, root, error));
+  for (size_t i = 0; i < list.count; i++) {
+    found = found || list.steps[i] == step;
+    snprintf(number, sizeof number, "%llu", (unsigned long long)list.steps[i]);
+    mo_list_add(kept, sizeof kept, number);
+  }
+  checkpoint_list_close(&list);
+  if (found) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_IO, "%s: has no checkpoint of step %llu; it has %s", path,
+                 (unsigned long long)step, kept[0] != '\0' ? kept : "none");
+}
+
 /* The checkpoint of a run that is meant; which: "", a step or "best". */
 static mousse_status choose_checkpoint(const char *path, const char *root, const char *which,
                                        const run_notices *notices, uint64_t *step,
@@ -47,6 +66,7 @@ static mousse_status choose_checkpoint(const char *path, const char *root, const
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "%s@%s: expected a step, 'best' or 'last' after the @", path, which);
   }
+  MO_TRY(check_step(path, root, *step, error));
   return checkpoint_verify(root, *step, error);
 }
 

@@ -21,7 +21,8 @@ class Reproduce(ProgramTest):
     timeout = 800
 
     def test_smoke_fills_every_figure(self):
-        self.run_mousse("reproduce", "--scale", "smoke", "--out", "out", "--quiet")
+        said = self.run_mousse("reproduce", "--scale", "smoke", "--out", "out").stderr.decode()
+        self.assertIn("next: open out/report.html in a browser\n", said)
         results = json.loads(self.read("out/results.json"))
         page = self.read("out/report.html").decode()
         self.assertEqual([figure["id"] for figure in results["figures"]], FIGURES)

@@ -429,6 +429,7 @@ class Records(unittest.TestCase):
         said = self.lab.train(self.lab.folder / "sampled", "muon", 1, "--sample-every", 1,
                               "--sample-prompt", "the cat").stderr
         self.assertIn("sample: the cat", said)
+        self.assertNotIn("the catthe cat", said)
 
     def test_the_vocabulary_without_a_manifest(self):
         data = self.lab.folder / "bare"
