@@ -55,7 +55,8 @@ static bool collect_text(void *user, const char *bytes, size_t count)
   return mo_buffer_add(user, bytes, count);
 }
 
-/* A sample is for people: what goes wrong with it is said and does not matter. */
+/* A sample is for people: what goes wrong with it is said and does not matter. As validations
+ * are, it is made with the average of the weights where one is kept. */
 void milestone_sample(trainer *t)
 {
   const trainer_state *state = &t->session.state;
@@ -63,13 +64,18 @@ void milestone_sample(trainer *t)
   mo_buffer text = {0};
   if (!trainer_due(state->step, t->run->sample_every) || !t->session.data.has_tokenizer) return;
   if (t->comm->rank > 0) return;
+  mo_buffer_add(&text, t->run->sample_prompt, strlen(t->run->sample_prompt));
   const text_request request = {
       .tokens = (size_t)t->run->sample_tokens,
       .sampling = {.temperature = 0.8, .top_p = 1, .seed = state->step, .stop_token = -1},
       .put = collect_text,
       .user = &text};
-  if (text_sample(t->session.params, &t->session.data.tokenizer, t->run->sample_prompt,
-                  options_threads(t->run), &request, &reason) != MOUSSE_OK)
+  average_swap(&t->session.average);
+  const mousse_status status =
+      text_sample(t->session.params, &t->session.data.tokenizer, t->run->sample_prompt,
+                  options_threads(t->run), &request, &reason);
+  average_swap(&t->session.average);
+  if (status != MOUSSE_OK)
     run_notify(&t->notices, "no sample: %s", reason.text);
   else if (t->display->sampled != NULL)
     t->display->sampled(t->display->user, state->step, text.data, text.size);
