@@ -58,6 +58,21 @@ uint32_t mo_utf8_character(const char *text)
   return character;
 }
 
+size_t mo_utf8_put(uint32_t character, char *bytes)
+{
+  const size_t size = character < 0x80      ? 1
+                      : character < 0x800   ? 2
+                      : character < 0x10000 ? 3
+                                            : 4;
+  if (size == 1) {
+    bytes[0] = (char)character;
+    return 1;
+  }
+  for (size_t i = size; i-- > 1; character >>= 6) bytes[i] = (char)(0x80 | (character & 0x3f));
+  bytes[0] = (char)(0xf00u >> size | character); /* as many leading ones as bytes */
+  return size;
+}
+
 static void count_bad(mo_utf8_count *count)
 {
   if (count->bad++ == 0) count->first_bad = count->bytes;

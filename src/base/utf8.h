@@ -16,6 +16,9 @@ size_t mo_utf8_prefix(const char *text, size_t length);
 /* The first sequence of text as a character; text starts with one. */
 uint32_t mo_utf8_character(const char *text);
 
+/* Writes a character as its sequence, at most 4 bytes; returns how many. */
+size_t mo_utf8_put(uint32_t character, char *bytes);
+
 /* Is this a byte inside a sequence, so that text must not be cut before it? */
 bool mo_utf8_continues(char byte);
 

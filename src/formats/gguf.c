@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { VERSION = 3, ALIGNMENT = 32 };
-enum { KIND_SIZE = 4, KIND_NUMBER = 6, KIND_SWITCH = 7, KIND_ARRAY = 9 };
+enum { KIND_SIZE = 4, KIND_SWITCH = 7, KIND_ARRAY = 9 };
 
 void gguf_put(gguf_keys *keys, const void *data, size_t size)
 {
@@ -52,7 +52,7 @@ void gguf_add_size(gguf_keys *keys, const char *key, size_t value)
 void gguf_add_number(gguf_keys *keys, const char *key, double value)
 {
   const float number = (float)value;
-  start_key(keys, key, KIND_NUMBER);
+  start_key(keys, key, GGUF_NUMBER);
   gguf_put(keys, &number, sizeof number);
 }
 

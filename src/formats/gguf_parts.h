@@ -19,7 +19,7 @@ void gguf_add_size(gguf_keys *keys, const char *key, size_t value);   /* uint32 
 void gguf_add_number(gguf_keys *keys, const char *key, double value); /* float32 */
 void gguf_add_switch(gguf_keys *keys, const char *key, bool value);
 /* The start of an array; its elements follow with gguf_put and gguf_put_text. */
-typedef enum gguf_kind { GGUF_INTEGER = 5, GGUF_TEXT = 8 } gguf_kind;
+typedef enum gguf_kind { GGUF_INTEGER = 5, GGUF_NUMBER = 6, GGUF_TEXT = 8 } gguf_kind;
 void gguf_add_array(gguf_keys *keys, const char *key, gguf_kind kind, size_t count);
 
 /* gguf_tokenizer.c: the tokenizer's keys, for a vocabulary that may be larger than its own. */

@@ -1,14 +1,20 @@
-/* gguf_tokenizer.c - a byte-level tokenizer as llama.cpp's keys have it.
+/* gguf_tokenizer.c - a tokenizer as llama.cpp's keys have it.
  *
- * llama.cpp knows split rules by name only, so that a tokenizer must have one of these rules.
+ *     "gpt2"    byte-level: tokens in the byte alphabet and merges. llama.cpp knows split rules by
+ *               name only, so that a tokenizer must have one of these rules.
+ *     "llama"   SentencePiece's kind: no merges but scores, minus the rank of a token's first
+ *               merge. llama.cpp joins any two neighbours that are a token together, so the
+ *               merges must be all that there can be, as those of SentencePiece's files are.
  */
+#include "base/utf8.h"
 #include "data/tokenizer/alphabet.h"
+#include "data/tokenizer/sentencepiece.h"
 #include "formats/gguf_parts.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { NORMAL = 1, CONTROL = 3, UNUSED = 5 };
+enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, UNUSED = 5, BYTE = 6 };
 
 /* The expressions as tokenizer.json of these models has them. */
 static const struct {
@@ -34,18 +40,13 @@ static const char *rule_name(const mo_tokenizer *t)
   return NULL;
 }
 
-static bool is_special(const mo_tokenizer *t, const char *bytes, size_t length)
-{
-  uint32_t number = 0;
-  return mo_text_table_find(&t->specials, bytes, length, &number);
-}
-
-/* Appends a token as it is spelled: in the byte alphabet, a special one as it is. */
+/* Appends a token as it is spelled: in the byte alphabet, SentencePiece's and special ones as
+ * they are. */
 static bool spell(const mo_tokenizer *t, uint32_t id, mo_buffer *out)
 {
   size_t length = 0;
-  const char *bytes = tokenizer_bytes(t, id, &length);
-  if (is_special(t, bytes, length)) return mo_buffer_add(out, bytes, length);
+  const char *bytes = mo_text_table_get(&t->tokens, id, &length);
+  if (t->sentencepiece || tokenizer_is_special(t, id)) return mo_buffer_add(out, bytes, length);
   char *spelled = mo_allocate(NULL, 2 * length);
   if (spelled == NULL) return false;
   const bool added = mo_buffer_add(out, spelled, alphabet_spell(bytes, length, spelled));
@@ -71,16 +72,80 @@ static void add_tokens(gguf_keys *keys, const mo_tokenizer *t, size_t vocabulary
   mo_buffer_close(&text);
 }
 
+static bool find_unknown(const mo_tokenizer *t, uint32_t *id)
+{
+  return mo_text_table_find(&t->tokens, "<unk>", strlen("<unk>"), id);
+}
+
+static int32_t type_of(const mo_tokenizer *t, uint32_t id)
+{
+  size_t length = 0;
+  uint32_t unknown = TOKENIZER_NONE;
+  if (id >= t->tokens.count) return UNUSED;
+  const char *text = mo_text_table_get(&t->tokens, id, &length);
+  if (t->sentencepiece && find_unknown(t, &unknown) && id == unknown) return UNKNOWN;
+  if (tokenizer_is_special(t, id)) return CONTROL;
+  return t->sentencepiece && sentencepiece_byte(text, length) >= 0 ? BYTE : NORMAL;
+}
+
 static void add_types(gguf_keys *keys, const mo_tokenizer *t, size_t vocabulary)
 {
   gguf_add_array(keys, "tokenizer.ggml.token_type", GGUF_INTEGER, vocabulary);
   for (uint32_t id = 0; id < vocabulary; id++) {
-    size_t length = 0;
-    const char *bytes = tokenizer_bytes(t, id, &length);
-    int32_t type = UNUSED;
-    if (bytes != NULL) type = is_special(t, bytes, length) ? CONTROL : NORMAL;
+    const int32_t type = type_of(t, id);
     gguf_put(keys, &type, sizeof type);
   }
+}
+
+/* Minus the rank of the first merge that makes a token; other tokens come after all merges. */
+static void add_scores(gguf_keys *keys, const mo_tokenizer *t, size_t vocabulary)
+{
+  float *scores = mo_allocate(NULL, vocabulary * sizeof *scores);
+  if (scores == NULL) {
+    keys->no_memory = true;
+    return;
+  }
+  for (size_t id = 0; id < vocabulary; id++) scores[id] = -(float)t->merge_count;
+  for (size_t rank = t->merge_count; rank-- > 0;) {
+    const tokenizer_merge m = t->merges[rank];
+    scores[mo_pair_table_find(&t->pairs, m.left, m.right)->result] = -(float)rank;
+  }
+  gguf_add_array(keys, "tokenizer.ggml.scores", GGUF_NUMBER, vocabulary);
+  gguf_put(keys, scores, vocabulary * sizeof *scores);
+  mo_release(NULL, scores, vocabulary * sizeof *scores);
+}
+
+/* Is every way to put a token together from two others a merge? */
+static bool has_all_merges(const mo_tokenizer *t, uint32_t id)
+{
+  size_t length = 0;
+  const char *text = mo_text_table_get(&t->tokens, id, &length);
+  for (size_t at = 1; at < length; at++) {
+    uint32_t left = 0, right = 0;
+    if (mo_utf8_continues(text[at]) || !mo_text_table_find(&t->tokens, text, at, &left) ||
+        !mo_text_table_find(&t->tokens, text + at, length - at, &right))
+      continue;
+    if (mo_pair_table_find(&t->pairs, left, right) == NULL) return false;
+  }
+  return true;
+}
+
+static mousse_status check_merges(const mo_tokenizer *t, mo_error *error)
+{
+  for (uint32_t id = 0; id < t->tokens.count; id++) {
+    size_t length = 0;
+    if (type_of(t, id) != NORMAL || has_all_merges(t, id)) continue;
+    const char *text = mo_text_table_get(&t->tokens, id, &length);
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "token %u, '%.*s', can be put together in a way that is not among the "
+                   "tokenizer's merges; llama.cpp takes every way and would give text other "
+                   "ids, so this tokenizer cannot be written as GGUF",
+                   id, length < 80 ? (int)length : 80, text);
+  }
+  if (!t->each_space) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "the tokenizer cuts text at every space (Metaspace's split), which llama.cpp "
+                 "cannot do, so it cannot be written as GGUF");
 }
 
 static void add_merges(gguf_keys *keys, const mo_tokenizer *t)
@@ -97,31 +162,55 @@ static void add_merges(gguf_keys *keys, const mo_tokenizer *t)
   mo_buffer_close(&text);
 }
 
-mousse_status gguf_add_tokenizer(gguf_keys *keys, const mo_tokenizer *t, size_t vocabulary,
-                                 mo_error *error)
+static mousse_status check(const mo_tokenizer *t, size_t vocabulary, mo_error *error)
 {
   if (t == NULL)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "a GGUF file needs a tokenizer, and there is none beside the weights");
-  if (rule_name(t) == NULL)
-    return mo_fail(
-        error, MOUSSE_INVALID_ARGUMENT,
-        "llama.cpp has no split rule '%.80s'; GPT-2's, Llama 3's, Qwen's and SmolLM's "
-        "can be written as GGUF",
-        t->pattern);
   if (t->tokens.count > vocabulary)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "the tokenizer has %u tokens, the model's vocabulary %zu", t->tokens.count,
                    vocabulary);
+  if (t->sentencepiece) return check_merges(t, error);
+  if (rule_name(t) != NULL) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "llama.cpp has no split rule '%.80s'; GPT-2's, Llama 3's, Qwen's and SmolLM's "
+                 "can be written as GGUF",
+                 t->pattern);
+}
+
+static void add_sentencepiece(gguf_keys *keys, const mo_tokenizer *t, size_t vocabulary)
+{
+  uint32_t unknown = 0;
+  gguf_add_text(keys, "tokenizer.ggml.model", "llama");
+  gguf_add_text(keys, "tokenizer.ggml.pre", "default");
+  add_tokens(keys, t, vocabulary);
+  add_types(keys, t, vocabulary);
+  add_scores(keys, t, vocabulary);
+  gguf_add_switch(keys, "tokenizer.ggml.add_space_prefix", t->prefix != TOKENIZER_PREFIX_NONE);
+  if (find_unknown(t, &unknown))
+    gguf_add_size(keys, "tokenizer.ggml.unknown_token_id", unknown);
+}
+
+static void add_byte_level(gguf_keys *keys, const mo_tokenizer *t, size_t vocabulary)
+{
   gguf_add_text(keys, "tokenizer.ggml.model", "gpt2");
   gguf_add_text(keys, "tokenizer.ggml.pre", rule_name(t));
   add_tokens(keys, t, vocabulary);
   add_types(keys, t, vocabulary);
   add_merges(keys, t);
-  if (t->end_of_text != TOKENIZER_NONE) {
-    gguf_add_size(keys, "tokenizer.ggml.bos_token_id", t->end_of_text);
+}
+
+mousse_status gguf_add_tokenizer(gguf_keys *keys, const mo_tokenizer *t, size_t vocabulary,
+                                 mo_error *error)
+{
+  MO_TRY(check(t, vocabulary, error));
+  (t->sentencepiece ? add_sentencepiece : add_byte_level)(keys, t, vocabulary);
+  const uint32_t first = tokenizer_first(t);
+  if (first != TOKENIZER_NONE) gguf_add_size(keys, "tokenizer.ggml.bos_token_id", first);
+  if (t->end_of_text != TOKENIZER_NONE)
     gguf_add_size(keys, "tokenizer.ggml.eos_token_id", t->end_of_text);
-  }
-  gguf_add_switch(keys, "tokenizer.ggml.add_bos_token", false);
+  gguf_add_switch(keys, "tokenizer.ggml.add_bos_token", t->start_of_text != TOKENIZER_NONE);
+  gguf_add_switch(keys, "tokenizer.ggml.add_eos_token", false);
   return MOUSSE_OK;
 }

@@ -99,7 +99,7 @@ void *hf_config_json(const gpt_config *config, number_type type, const mo_tokeni
     failed |= family == FAMILY_GPT2 ? fill_gpt2(o, &c) : fill_llama(o, &c, family);
   }
   if (!failed && tokenizer != NULL && tokenizer->end_of_text != TOKENIZER_NONE) {
-    failed = set(o, "bos_token_id", size_json(tokenizer->end_of_text));
+    failed = set(o, "bos_token_id", size_json(tokenizer_first(tokenizer)));
     failed |= set(o, "eos_token_id", size_json(tokenizer->end_of_text));
   }
   if (!failed) return o;

@@ -134,11 +134,19 @@ static mousse_status write_weights(const model_export *model, const char *folder
   return status;
 }
 
+static void name_token(json_t *object, const char *role, const mo_tokenizer *t, uint32_t id)
+{
+  size_t length = 0;
+  const char *token = tokenizer_bytes(t, id, &length);
+  if (object != NULL && token != NULL && tokenizer_is_special(t, id))
+    json_object_set_new(object, role, json_stringn(token, length));
+}
+
 static mousse_status write_tokenizer(const model_export *model, const char *folder,
                                      mo_error *error)
 {
   char path[4096];
-  size_t length = 0;
+  uint32_t unknown = 0;
   const mo_tokenizer *t = model->tokenizer;
   if (t == NULL) return MOUSSE_OK;
   MO_TRY(mo_path_join(path, sizeof path, folder, "tokenizer.json", error));
@@ -146,11 +154,10 @@ static mousse_status write_tokenizer(const model_export *model, const char *fold
   json_t *object = json_pack("{s:s, s:I, s:b}", "tokenizer_class", "PreTrainedTokenizerFast",
                              "model_max_length", (json_int_t)model->params->config.sequence_len,
                              "clean_up_tokenization_spaces", 0);
-  const char *end = tokenizer_bytes(t, t->end_of_text, &length);
-  if (object != NULL && end != NULL && t->rule != NULL) {
-    json_object_set_new(object, "eos_token", json_stringn(end, length));
-    json_object_set_new(object, "bos_token", json_stringn(end, length));
-  }
+  name_token(object, "eos_token", t, t->end_of_text);
+  name_token(object, "bos_token", t, tokenizer_first(t));
+  if (t->sentencepiece && mo_text_table_find(&t->tokens, "<unk>", 5, &unknown))
+    name_token(object, "unk_token", t, unknown);
   return write_json(object, folder, "tokenizer_config.json", error);
 }
 
@@ -159,7 +166,7 @@ static mousse_status write_generation(const model_export *model, const char *fol
 {
   const mo_tokenizer *t = model->tokenizer;
   if (t == NULL || t->end_of_text == TOKENIZER_NONE) return MOUSSE_OK;
-  return write_json(json_pack("{s:I, s:I}", "bos_token_id", (json_int_t)t->end_of_text,
+  return write_json(json_pack("{s:I, s:I}", "bos_token_id", (json_int_t)tokenizer_first(t),
                               "eos_token_id", (json_int_t)t->end_of_text),
                     folder, "generation_config.json", error);
 }

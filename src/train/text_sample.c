@@ -37,7 +37,7 @@ static mousse_status append(text_writer *w, uint32_t token, mo_error *error)
 
 mousse_status text_writer_restart(text_writer *w, mo_error *error)
 {
-  const uint32_t first = w->tokenizer->end_of_text;
+  const uint32_t first = tokenizer_first(w->tokenizer);
   w->ids.count = w->fed = w->held = 0;
   gpt_generator_restart(w->generator);
   return append(w, first != TOKENIZER_NONE ? first : 0, error);
@@ -57,7 +57,9 @@ static mousse_status check_ids(const text_writer *w, size_t first, mo_error *err
 mousse_status text_writer_add(text_writer *w, const char *text, size_t length, mo_error *error)
 {
   const size_t before = w->ids.count;
-  mousse_status status = encoder_encode(w->encoder, text, length, &w->ids, error);
+  const bool starts = tokenizer_is_special(w->tokenizer, w->ids.ids[before - 1]);
+  mousse_status status =
+      (starts ? encoder_encode : encoder_go_on)(w->encoder, text, length, &w->ids, error);
   if (status == MOUSSE_OK) status = check_ids(w, before, error);
   if (status != MOUSSE_OK) w->ids.count = before;
   return status;
@@ -108,7 +110,8 @@ mousse_status text_writer_draw(text_writer *w, const text_request *request, mo_e
     MO_TRY(check_logits(w->generator, w->params->config.vocab_size, error));
     MO_TRY(gpt_generator_sample(w->generator, &sampling, w->ids.count, &token, error));
     if (is_end(request, token)) break;
-    const char *bytes = tokenizer_bytes(w->tokenizer, token, &length);
+    const char *bytes =
+        tokenizer_bytes_after(w->tokenizer, w->ids.ids[w->ids.count - 1], token, &length);
     MO_TRY(append(w, token, error));
     if (bytes != NULL && !request->put(request->user, bytes, length)) break;
     if (drawn + 1 < request->tokens) MO_TRY(feed(w, error));
@@ -121,8 +124,8 @@ mousse_status text_sample(const gpt_params *params, const mo_tokenizer *tokenize
                           mo_error *error)
 {
   text_writer writer;
-  /* A token has at least one byte. */
-  const size_t most = strlen(prompt) + 1 + request->tokens;
+  /* A token has at least one byte, and one may stand for a space before the text. */
+  const size_t most = strlen(prompt) + 2 + request->tokens;
   MO_TRY(text_writer_open(&writer, params, tokenizer, most, threads, error));
   mousse_status status = text_writer_add(&writer, prompt, strlen(prompt), error);
   if (status == MOUSSE_OK) status = text_writer_draw(&writer, request, error);

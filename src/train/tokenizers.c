@@ -3,12 +3,6 @@
 
 #include <math.h>
 
-static bool is_special(const mo_tokenizer *tokenizer, const char *bytes, size_t length)
-{
-  uint32_t number = 0;
-  return mo_text_table_find(&tokenizer->specials, bytes, length, &number);
-}
-
 mousse_status tokenizer_check(const mo_tokenizer *tokenizer, const char *what,
                               const char *model_folder, bool allow, const run_notices *notices,
                               mo_error *error)
@@ -35,8 +29,8 @@ uint32_t *tokenizer_byte_lengths(const mo_tokenizer *tokenizer, size_t count)
   uint32_t *lengths = mo_allocate(NULL, count * sizeof *lengths);
   for (uint32_t id = 0; lengths != NULL && id < count && id < tokenizer->tokens.count; id++) {
     size_t length = 0;
-    const char *bytes = tokenizer_bytes(tokenizer, id, &length);
-    if (!is_special(tokenizer, bytes, length)) lengths[id] = (uint32_t)length;
+    (void)tokenizer_bytes(tokenizer, id, &length);
+    if (!tokenizer_is_special(tokenizer, id)) lengths[id] = (uint32_t)length;
   }
   return lengths;
 }

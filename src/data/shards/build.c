@@ -161,6 +161,8 @@ static mousse_status write_unit(build *b, const batch_unit *unit, mo_error *erro
   if (to_val) b->val_bytes += unit->length;
   if (unit->starts_document || to_val != b->last_to_val) {
     MO_TRY(split_writer_add(part, &b->tokenizer->end_of_text, 1, error));
+    if (b->tokenizer->start_of_text != TOKENIZER_NONE)
+      MO_TRY(split_writer_add(part, &b->tokenizer->start_of_text, 1, error));
     part->counts.documents++;
   }
   b->last_to_val = to_val;

@@ -6,10 +6,11 @@ enum { BLOCK = 1 << 16 };
 mousse_status decode_ids(const mo_tokenizer *tokenizer, const uint32_t *ids, size_t count,
                          mo_buffer *text, mo_error *error)
 {
-  for (size_t i = 0; i < count; i++) {
+  uint32_t before = TOKENIZER_NONE - 1; /* no token */
+  for (size_t i = 0; i < count; before = ids[i++]) {
     size_t length = 0;
-    const char *bytes = tokenizer_bytes(tokenizer, ids[i], &length);
-    if (ids[i] == tokenizer->end_of_text) continue;
+    const char *bytes = tokenizer_bytes_after(tokenizer, before, ids[i], &length);
+    if (ids[i] == tokenizer->end_of_text || ids[i] == tokenizer->start_of_text) continue;
     if (bytes == NULL)
       return mo_fail(error, MOUSSE_OUT_OF_RANGE,
                      "token %u is not in the tokenizer's vocabulary of %u", ids[i],

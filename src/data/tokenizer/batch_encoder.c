@@ -66,8 +66,8 @@ static void encode_unit(void *context, size_t item, int thread)
   batch_encoder *b = context;
   batch_unit *unit = &b->units[item];
   unit->ids.count = 0;
-  unit->status = encoder_encode(b->encoders[thread], b->text.data + unit->start, unit->length,
-                                &unit->ids, &unit->error);
+  unit->status = (unit->starts_document ? encoder_encode : encoder_go_on)(
+      b->encoders[thread], b->text.data + unit->start, unit->length, &unit->ids, &unit->error);
 }
 
 mousse_status batch_encoder_encode(batch_encoder *b, mo_error *error)

@@ -3,6 +3,9 @@
 #include "data/tokenizer/tokenizer.h"
 
 #include "base/heap.h"
+#include "base/utf8.h"
+#include "data/tokenizer/nfc.h"
+#include "data/tokenizer/sentencepiece.h"
 
 #include <string.h>
 
@@ -30,6 +33,7 @@ struct mo_encoder {
   node *nodes;
   size_t node_capacity;
   mo_heap heap;    /* of (rank, place): the smallest is the next merge */
+  mo_buffer text;  /* that was changed before it is encoded */
   mo_id_list *out; /* borrowed while encoding */
 };
 
@@ -60,6 +64,7 @@ void encoder_close(mo_encoder *encoder)
   mo_release(NULL, encoder->cache, CACHE_SLOTS * sizeof *encoder->cache);
   mo_release(NULL, encoder->nodes, encoder->node_capacity * sizeof *encoder->nodes);
   mo_heap_close(&encoder->heap);
+  mo_buffer_close(&encoder->text);
   mo_release(NULL, encoder, sizeof *encoder);
 }
 
@@ -87,19 +92,33 @@ static bool merge(mo_encoder *encoder, uint32_t at, uint32_t end)
   return queue_pair(encoder, at, end) && (at == 0 || queue_pair(encoder, n->previous, end));
 }
 
-static bool start_nodes(mo_encoder *encoder, const char *piece, uint32_t length)
+/* The ids that a piece starts as, one node each; returns how many. */
+static uint32_t start_ids(const mo_encoder *encoder, const char *piece, size_t length)
+{
+  const mo_tokenizer *t = encoder->tokenizer;
+  uint32_t count = 0;
+  for (size_t at = 0, step = 1; at < length; at += step) {
+    uint32_t ids[4] = {t->byte_ids[(unsigned char)piece[at]]};
+    const size_t made =
+        t->sentencepiece ? sentencepiece_start(t, piece + at, length - at, ids, &step) : 1;
+    for (size_t i = 0; i < made; i++) encoder->nodes[count++].id = ids[i];
+  }
+  return count;
+}
+
+static bool start_nodes(mo_encoder *encoder, const char *piece, size_t length, uint32_t *end)
 {
   if (!mo_grow(NULL, &encoder->nodes, &encoder->node_capacity, length, sizeof(node)))
     return false;
-  for (uint32_t i = 0; i < length; i++)
-    encoder->nodes[i] = (node){
-        .id = encoder->tokenizer->byte_ids[(unsigned char)piece[i]],
-        .previous = i - 1,
-        .next = i + 1,
-    };
+  const uint32_t count = start_ids(encoder, piece, length);
+  for (uint32_t i = 0; i < count; i++) {
+    encoder->nodes[i].previous = i - 1;
+    encoder->nodes[i].next = i + 1;
+  }
   encoder->heap.count = 0;
-  for (uint32_t i = 0; i < length; i++)
-    if (!queue_pair(encoder, i, length)) return false;
+  for (uint32_t i = 0; i < count; i++)
+    if (!queue_pair(encoder, i, count)) return false;
+  *end = count;
   return true;
 }
 
@@ -114,8 +133,8 @@ static bool merge_piece(mo_encoder *encoder, const char *piece, size_t length)
     out->ids[out->count++] = whole;
     return true;
   }
-  const uint32_t end = (uint32_t)length;
-  if (!start_nodes(encoder, piece, end)) return false;
+  uint32_t end = 0;
+  if (!start_nodes(encoder, piece, length, &end)) return false;
   while (encoder->heap.count > 0) {
     const mo_heap_entry entry = mo_heap_pop(&encoder->heap);
     const uint32_t at = (uint32_t)entry.second;
@@ -144,11 +163,14 @@ static size_t cache_slot(const char *piece, size_t length)
   return (size_t)(hash >> 40) & (CACHE_SLOTS - 1);
 }
 
-/* A piece of any length, in parts that need little memory. */
+/* A piece of any length, in parts that need little memory; no character is cut. */
 static mousse_status merge_long(mo_encoder *encoder, const char *piece, size_t length)
 {
-  for (size_t at = 0; at < length; at += LONGEST_PART) {
-    const size_t part = length - at < LONGEST_PART ? length - at : LONGEST_PART;
+  for (size_t at = 0, part = 0; at < length; at += part) {
+    part = length - at;
+    if (part > LONGEST_PART)
+      for (part = LONGEST_PART; part > LONGEST_PART - 4; part--)
+        if (!mo_utf8_continues(piece[at + part])) break;
     if (!merge_piece(encoder, piece + at, part)) return MOUSSE_NO_MEMORY;
   }
   return MOUSSE_OK;
@@ -184,19 +206,55 @@ static mousse_status encode_bytes(const char *text, size_t length, mo_id_list *i
   return MOUSSE_OK;
 }
 
+/* Text as the tokenizer's file wants it, in the encoder's memory where it changes. */
+static mousse_status prepare(mo_encoder *encoder, bool starts, const char **text,
+                             size_t *length)
+{
+  const mo_tokenizer *t = encoder->tokenizer;
+  const bool normalise = t->nfc && !nfc_is_certain(*text, *length);
+  bool fine = true;
+  if (!normalise && !t->sentencepiece) return MOUSSE_OK;
+  encoder->text.size = 0;
+  if (normalise)
+    fine = nfc_add(&encoder->text, *text, *length);
+  else
+    fine = sentencepiece_spell(t, *text, *length, starts, &encoder->text);
+  *text = encoder->text.data;
+  *length = encoder->text.size;
+  return fine ? MOUSSE_OK : MOUSSE_NO_MEMORY;
+}
+
+static mousse_status encode_prepared(mo_encoder *encoder, const char *text, size_t length,
+                                     mo_error *error)
+{
+  const mo_tokenizer *t = encoder->tokenizer;
+  if (t->sentencepiece) return sentencepiece_cut(t, text, length, add_piece, encoder);
+  if (t->rule == NULL) return encode_bytes(text, length, encoder->out);
+  return split_text(t->rule, encoder->scratch, text, length, add_piece, encoder, error);
+}
+
+static mousse_status encode(mo_encoder *encoder, bool starts, const char *text, size_t length,
+                            mo_id_list *ids, mo_error *error)
+{
+  const size_t given = length;
+  if (error != NULL) error->text[0] = '\0';
+  encoder->out = ids;
+  mousse_status status = prepare(encoder, starts, &text, &length);
+  if (status == MOUSSE_OK) status = encode_prepared(encoder, text, length, error);
+  encoder->out = NULL;
+  if (status == MOUSSE_NO_MEMORY)
+    return mo_fail(error, status, "no memory to encode %zu bytes of text", given);
+  return status;
+}
+
 mousse_status encoder_encode(mo_encoder *encoder, const char *text, size_t length,
                              mo_id_list *ids, mo_error *error)
 {
-  mousse_status status = MOUSSE_OK;
-  if (error != NULL) error->text[0] = '\0';
-  encoder->out = ids;
-  if (encoder->tokenizer->rule == NULL)
-    status = encode_bytes(text, length, ids);
-  else
-    status = split_text(encoder->tokenizer->rule, encoder->scratch, text, length, add_piece,
-                        encoder, error);
-  encoder->out = NULL;
-  if (status == MOUSSE_NO_MEMORY)
-    return mo_fail(error, status, "no memory to encode %zu bytes of text", length);
-  return status;
+  return encode(encoder, true, text, length, ids, error);
+}
+
+mousse_status encoder_go_on(mo_encoder *encoder, const char *text, size_t length,
+                            mo_id_list *ids, mo_error *error)
+{
+  return encode(encoder, false, text, length, ids, error);
 }

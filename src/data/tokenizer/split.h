@@ -54,4 +54,7 @@ bool split_is_gpt2(const split_rule *rule);
 size_t split_cut(const split_rule *rule, split_scratch *scratch, const char *text,
                  size_t length, size_t least, size_t most);
 
+/* The last place there that is before a space and behind a visible character; 0: none. */
+size_t split_cut_before_space(const char *text, size_t least, size_t most);
+
 #endif

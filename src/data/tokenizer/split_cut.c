@@ -25,15 +25,29 @@ static bool is_space(char c)
   return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
+static bool is_visible_before(const char *text, size_t at)
+{
+  const uint32_t before = character_before(text, at);
+  return before > ' ' && before != 127 && !is_wide_space(before);
+}
+
 /* For GPT-2's rule, fast and exact: none of its pieces joins a visible character and a space or
  * line end after it. */
 static size_t cut_at_space(const char *text, size_t least, size_t most)
 {
   for (size_t at = most; at >= least; at--) {
     if (text[at] != ' ' && text[at] != '\n' && text[at] != '\r') continue;
-    const uint32_t before = character_before(text, at);
-    if (before > ' ' && before != 127 && !is_wide_space(before)) return at;
+    if (is_visible_before(text, at)) return at;
   }
+  return 0;
+}
+
+size_t split_cut_before_space(const char *text, size_t least, size_t most)
+{
+  const uint32_t space = 0x2581; /* SentencePiece's */
+  for (size_t at = most; at >= least; at--)
+    if (text[at] == ' ' && is_visible_before(text, at) && character_before(text, at) != space)
+      return at;
   return 0;
 }
 

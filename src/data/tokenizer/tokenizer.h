@@ -1,10 +1,13 @@
-/* tokenizer.h - byte-level BPE: text to token ids and back.
+/* tokenizer.h - BPE: text to token ids and back.
  *
  * Text is cut into pieces (split.h); a piece starts as its bytes, and the pair of neighbours
  * with the lowest merge rank (the leftmost of equals) becomes one token until no pair has one.
  * A piece of more than 1 MiB is merged in parts of 1 MiB.
  * Every byte is a token, so any byte string has ids and decodes to itself. Special tokens are
  * never found in text: "<|endoftext|>" in a document is encoded as ordinary characters.
+ *
+ * Two kinds of files change text first: those that ask for Unicode's normal form C (nfc.h), and
+ * those of SentencePiece's kind, which start from characters (sentencepiece.h).
  *
  * Raw bytes is the same thing without merges: id = byte, vocabulary 256, and byte 0, which text
  * does not contain, in the role of the end-of-text token.
@@ -23,18 +26,33 @@ typedef struct tokenizer_merge {
   uint32_t left, right;
 } tokenizer_merge;
 
+/* A space before the first word of a text, so that it is the token it is elsewhere. */
+typedef enum tokenizer_prefix {
+  TOKENIZER_PREFIX_NONE,
+  TOKENIZER_PREFIX_ALWAYS,
+  TOKENIZER_PREFIX_UNLESS_SPACE /* not where text starts with one */
+} tokenizer_prefix;
+
 typedef struct mo_tokenizer {
-  mo_text_table tokens;    /* number = id; the bytes each id stands for */
+  mo_text_table tokens;    /* number = id; the bytes each id stands for, or their spelling */
   mo_text_table specials;  /* those of them that are never found in text */
   tokenizer_merge *merges; /* by rank */
   size_t merge_count, merge_capacity;
   mo_pair_table pairs; /* the same merges, to look up */
   uint32_t byte_ids[256];
-  uint32_t end_of_text; /* TOKENIZER_NONE: it has no such token */
-  split_rule *rule;     /* NULL for raw bytes */
-  char *pattern;        /* the rule's expression; NULL for GPT-2's */
-  bool nfc;             /* its file asks for Unicode's normal form C, which is not applied */
-  bool whole_words;     /* a piece that is a token needs no merging ("ignore_merges") */
+  uint32_t end_of_text;   /* TOKENIZER_NONE: it has no such token */
+  uint32_t start_of_text; /* what models expect before a text; TOKENIZER_NONE: nothing */
+  split_rule *rule;       /* NULL for raw bytes and SentencePiece's kind */
+  char *pattern;          /* the rule's expression; NULL for GPT-2's */
+  bool nfc;               /* text is brought into Unicode's normal form C */
+  bool whole_words;       /* a piece that is a token needs no merging ("ignore_merges") */
+
+  bool sentencepiece; /* tokens are spelled as in sentencepiece.h; these belong to it */
+  tokenizer_prefix prefix;
+  bool each_space;   /* a piece begins at every space (Metaspace's "split") */
+  bool spaces_lead;  /* no token has a space behind another character */
+  mo_buffer texts;   /* what the tokens stand for, one after the other */
+  size_t *text_ends; /* where each ends in it; NULL: tokens has them */
 } mo_tokenizer;
 
 /* path: "bytes", a directory with tokenizer.json, or vocab.json + merges.txt, or OpenAI's
@@ -73,9 +91,11 @@ mousse_status encoder_open(mo_encoder **encoder, const mo_tokenizer *tokenizer,
                            mo_error *error);
 void encoder_close(mo_encoder *encoder); /* accepts NULL */
 
-/* Appends the ids of text. */
+/* Appends the ids of text that begins a document, or of text that goes on with one. */
 mousse_status encoder_encode(mo_encoder *encoder, const char *text, size_t length,
                              mo_id_list *ids, mo_error *error);
+mousse_status encoder_go_on(mo_encoder *encoder, const char *text, size_t length,
+                            mo_id_list *ids, mo_error *error);
 
 /* Two tokenizers with the same number give the same ids to any text, and the same text to any
  * ids; it does not depend on the files that they were read from. */
@@ -83,6 +103,12 @@ uint64_t tokenizer_checksum(const mo_tokenizer *tokenizer);
 
 /* The bytes of one id; NULL when there is no such id. */
 const char *tokenizer_bytes(const mo_tokenizer *tokenizer, uint32_t id, size_t *length);
+/* Likewise behind `before`, the id before it: without the space that a text starts with. */
+const char *tokenizer_bytes_after(const mo_tokenizer *tokenizer, uint32_t before, uint32_t id,
+                                  size_t *length);
+/* The token that a text starts with: start_of_text, else end_of_text, else TOKENIZER_NONE. */
+uint32_t tokenizer_first(const mo_tokenizer *tokenizer);
+bool tokenizer_is_special(const mo_tokenizer *tokenizer, uint32_t id);
 
 /* Where text is cut in two that are encoded on their own; see split_cut. scratch: of the
  * tokenizer's rule, NULL when it has none. */

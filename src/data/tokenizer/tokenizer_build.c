@@ -2,6 +2,8 @@
 #include "data/tokenizer/tokenizer.h"
 
 #include "data/tokenizer/alphabet.h"
+#include "data/tokenizer/nfc.h"
+#include "data/tokenizer/sentencepiece.h"
 
 #include <string.h>
 
@@ -42,10 +44,14 @@ static mousse_status find_token(const mo_tokenizer *tokenizer, const char *bytes
 {
   if (mo_text_table_find(&tokenizer->tokens, bytes, length, id)) return MOUSSE_OK;
   char spelled[161];
-  const size_t shown = length < 80 ? length : 80;
+  size_t shown = length < 80 ? length : 80;
+  if (tokenizer->sentencepiece)
+    memcpy(spelled, bytes, shown);
+  else
+    shown = alphabet_spell(bytes, shown, spelled);
   return mo_fail(error, MOUSSE_BAD_FORMAT,
                  "merge %zu needs the token '%.*s', which is not in the vocabulary",
-                 tokenizer->merge_count, (int)alphabet_spell(bytes, shown, spelled), spelled);
+                 tokenizer->merge_count, (int)shown, spelled);
 }
 
 mousse_status tokenizer_add_merge(mo_tokenizer *tokenizer, const char *left, size_t left_length,
@@ -86,8 +92,8 @@ static mousse_status find_bytes(mo_tokenizer *tokenizer, const char *name, mo_er
     const char text = (char)byte;
     if (!mo_text_table_find(&tokenizer->tokens, &text, 1, &tokenizer->byte_ids[byte]))
       return mo_fail(error, MOUSSE_BAD_FORMAT,
-                     "%s: the vocabulary has no token for byte 0x%02x; only byte-level BPE, "
-                     "with all 256 bytes, is supported",
+                     "%s: the vocabulary has no token for byte 0x%02x; byte-level BPE has all "
+                     "256, and SentencePiece's kind says model.byte_fallback",
                      name, byte);
   }
   return MOUSSE_OK;
@@ -118,12 +124,14 @@ static bool find_end_of_text(mo_tokenizer *tokenizer)
 mousse_status tokenizer_finish(mo_tokenizer *tokenizer, const char *name, const char *pattern,
                                mo_error *error)
 {
-  MO_TRY(find_bytes(tokenizer, name, error));
-  if (is_raw_bytes(tokenizer)) {
+  tokenizer->start_of_text = TOKENIZER_NONE;
+  if (!tokenizer->sentencepiece) MO_TRY(find_bytes(tokenizer, name, error));
+  if (!tokenizer->sentencepiece && is_raw_bytes(tokenizer)) {
     tokenizer->end_of_text = 0;
     return MOUSSE_OK;
   }
   if (!find_end_of_text(tokenizer)) return no_memory(error);
+  if (tokenizer->sentencepiece) return sentencepiece_finish(tokenizer, name, error);
   if (pattern != NULL) {
     tokenizer->pattern = mo_allocate(NULL, strlen(pattern) + 1);
     if (tokenizer->pattern == NULL) return no_memory(error);
@@ -154,18 +162,59 @@ void tokenizer_close(mo_tokenizer *tokenizer)
   split_rule_close(tokenizer->rule);
   if (tokenizer->pattern != NULL)
     mo_release(NULL, tokenizer->pattern, strlen(tokenizer->pattern) + 1);
+  mo_release(NULL, tokenizer->text_ends,
+             tokenizer->tokens.count * sizeof *tokenizer->text_ends);
+  mo_buffer_close(&tokenizer->texts);
   *tokenizer = (struct mo_tokenizer){0};
 }
 
 const char *tokenizer_bytes(const mo_tokenizer *tokenizer, uint32_t id, size_t *length)
 {
+  const size_t *ends = tokenizer->text_ends;
   if (id >= tokenizer->tokens.count) return NULL;
-  return mo_text_table_get(&tokenizer->tokens, id, length);
+  if (ends == NULL) return mo_text_table_get(&tokenizer->tokens, id, length);
+  const size_t start = id > 0 ? ends[id - 1] : 0;
+  *length = ends[id] - start;
+  return tokenizer->texts.data + start;
+}
+
+const char *tokenizer_bytes_after(const mo_tokenizer *tokenizer, uint32_t before, uint32_t id,
+                                  size_t *length)
+{
+  const char *bytes = tokenizer_bytes(tokenizer, id, length);
+  const bool first = before == tokenizer->end_of_text || before == tokenizer->start_of_text;
+  if (bytes == NULL || !first || tokenizer->prefix == TOKENIZER_PREFIX_NONE || bytes[0] != ' ')
+    return bytes;
+  (*length)--;
+  return bytes + 1;
+}
+
+uint32_t tokenizer_first(const mo_tokenizer *t)
+{
+  return t->start_of_text != TOKENIZER_NONE ? t->start_of_text : t->end_of_text;
+}
+
+bool tokenizer_is_special(const mo_tokenizer *tokenizer, uint32_t id)
+{
+  size_t length = 0;
+  uint32_t number = 0;
+  if (id >= tokenizer->tokens.count) return false;
+  const char *text = mo_text_table_get(&tokenizer->tokens, id, &length);
+  return mo_text_table_find(&tokenizer->specials, text, length, &number);
 }
 
 static uint64_t add_to_checksum(uint64_t checksum, const void *data, size_t bytes)
 {
   return XXH3_64bits_withSeed(data, bytes, checksum);
+}
+
+/* What few tokenizers have; nothing for the others, whose checksums are older than it. */
+static uint64_t add_kind(const mo_tokenizer *t, uint64_t checksum)
+{
+  const uint32_t facts[] = {t->nfc, t->start_of_text, t->sentencepiece, t->prefix,
+                            t->each_space};
+  if (!t->nfc && t->start_of_text == TOKENIZER_NONE && !t->sentencepiece) return checksum;
+  return add_to_checksum(checksum, facts, sizeof facts);
 }
 
 uint64_t tokenizer_checksum(const mo_tokenizer *t)
@@ -176,16 +225,20 @@ uint64_t tokenizer_checksum(const mo_tokenizer *t)
   uint64_t checksum = add_to_checksum(0, facts, sizeof facts);
   for (uint32_t id = 0; id < t->tokens.count; id++) {
     size_t length = 0;
-    const char *bytes = tokenizer_bytes(t, id, &length);
+    const char *bytes = mo_text_table_get(&t->tokens, id, &length);
     checksum = add_to_checksum(checksum, bytes, length);
   }
   for (size_t i = 0; i < t->merge_count; i++)
     checksum = add_to_checksum(checksum, &t->merges[i], sizeof t->merges[i]);
-  return add_to_checksum(checksum, pattern, strlen(pattern));
+  return add_kind(t, add_to_checksum(checksum, pattern, strlen(pattern)));
 }
 
 size_t tokenizer_cut(const mo_tokenizer *tokenizer, split_scratch *scratch, const char *text,
                      size_t length, size_t least, size_t most)
 {
-  return split_cut(tokenizer->rule, scratch, text, length, least, most);
+  size_t at = 0;
+  /* Where the rule sees other text than this, or none: before a space nothing is joined. */
+  if (tokenizer->sentencepiece || (tokenizer->nfc && !nfc_is_certain(text, length)))
+    at = split_cut_before_space(text, least, most);
+  return at > 0 ? at : split_cut(tokenizer->rule, scratch, text, length, least, most);
 }

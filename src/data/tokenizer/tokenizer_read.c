@@ -6,23 +6,18 @@
  *     merges.txt      an optional first line "#version: ...", then one "a b" per line, the
  *                     best first
  *
- * Tokens are spelled in the byte alphabet (alphabet.h); added tokens are literal text.
+ * Tokens are spelled in the byte alphabet (alphabet.h) or as SentencePiece does
+ * (sentencepiece.h); added tokens are literal text.
  */
 #include "data/tokenizer/tokenizer.h"
 
 #include "base/json_text.h"
 #include "data/tokenizer/alphabet.h"
+#include "data/tokenizer/tokenizer_steps.h"
 
 #include <string.h>
 
 enum { MOST_TOKENS = 1 << 21, MOST_VALUES = 1 << 22 };
-
-static const char gpt2_split[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+|"
-                                 " ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
-
-/* Every digit alone, then GPT-2's rule, as one expression: what ends at a digit ends there. */
-static const char digits_split[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+|\\p{N}|"
-                                   " ?[^\\s\\p{L}\\p{N}]+|\\s+(?![^\\s\\p{N}])|\\s+";
 
 /* A token as the file gives it. */
 typedef struct entry {
@@ -102,16 +97,16 @@ static mousse_status read_spelled(const char *name, const char *text, size_t len
 {
   if (alphabet_read(text, length, buffer, count)) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_BAD_FORMAT,
-                 "%s: token '%.*s' is not spelled in the byte-level alphabet; only byte-level "
-                 "BPE is supported",
+                 "%s: token '%.*s' is not spelled in the byte-level alphabet; SentencePiece's "
+                 "kind says model.byte_fallback",
                  name, length < 80 ? (int)length : 80, text);
 }
 
 static mousse_status add_entry(mo_tokenizer *tokenizer, const char *name, entry token,
                                mo_error *error)
 {
-  if (token.literal)
-    return tokenizer_add_token(tokenizer, token.text, token.length, true, error);
+  if (token.literal || tokenizer->sentencepiece)
+    return tokenizer_add_token(tokenizer, token.text, token.length, token.literal, error);
   size_t count = 0;
   char *bytes = mo_allocate(NULL, token.length);
   if (bytes == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", name);
@@ -140,25 +135,38 @@ static mousse_status read_vocabulary(mo_tokenizer *tokenizer, const char *name, 
   return status;
 }
 
-/* One merge whose sides are given in the alphabet. */
+/* The same for the sides of a merge; SentencePiece's spelling is what the table has. */
+static mousse_status read_side(const mo_tokenizer *tokenizer, const char *name,
+                               const char *text, size_t length, char *buffer, size_t *count,
+                               mo_error *error)
+{
+  if (!tokenizer->sentencepiece) return read_spelled(name, text, length, buffer, count, error);
+  memcpy(buffer, text, length);
+  *count = length;
+  return MOUSSE_OK;
+}
+
+/* One merge whose sides are spelled as tokens are. */
 static mousse_status read_merge(mo_tokenizer *tokenizer, const char *name, const char *left,
                                 size_t left_length, const char *right, size_t right_length,
                                 mo_error *error)
 {
   size_t left_count = 0, right_count = 0;
-  if (left_length == 0 || right_length == 0)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: merge %zu is not two tokens", name,
-                   tokenizer->merge_count);
+  if (left_length == 0 || right_length == 0 || memchr(left, ' ', left_length) != NULL ||
+      memchr(right, ' ', right_length) != NULL)
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: merge %zu is not two tokens without spaces",
+                   name, tokenizer->merge_count);
   const size_t room = left_length + right_length;
   char *bytes = mo_allocate(NULL, room);
   if (bytes == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", name);
-  mousse_status status = read_spelled(name, left, left_length, bytes, &left_count, error);
+  char *behind = bytes + left_length;
+  mousse_status status =
+      read_side(tokenizer, name, left, left_length, bytes, &left_count, error);
   if (status == MOUSSE_OK)
-    status = read_spelled(name, right, right_length, bytes + left_length, &right_count, error);
+    status = read_side(tokenizer, name, right, right_length, behind, &right_count, error);
   if (status == MOUSSE_OK) {
     mo_error inner = {{0}};
-    status = tokenizer_add_merge(tokenizer, bytes, left_count, bytes + left_length, right_count,
-                                 &inner);
+    status = tokenizer_add_merge(tokenizer, bytes, left_count, behind, right_count, &inner);
     if (status != MOUSSE_OK) status = mo_fail(error, status, "%s: %s", name, inner.text);
   }
   mo_release(NULL, bytes, room);
@@ -216,75 +224,17 @@ static mousse_status read_merges_json(mo_tokenizer *tokenizer, const char *name,
   return MOUSSE_OK;
 }
 
-static bool is_type(const json_t *object, const char *type)
-{
-  const char *text = json_string_value(json_object_get(object, "type"));
-  return text != NULL && strcmp(text, type) == 0;
-}
-
-/* GPT-2's ByteLevel alone, Split by an expression followed by ByteLevel without one, or single
- * Digits followed by GPT-2's. */
-static mousse_status read_pattern(const json_t *pre, const char *name, const char **pattern,
-                                  mo_error *error)
-{
-  const json_t *steps = json_object_get(pre, "pretokenizers");
-  const json_t *split = json_array_get(steps, 0), *bytes = pre;
-  *pattern = NULL;
-  if (is_type(pre, "Sequence") && json_array_size(steps) == 2 && is_type(split, "Split")) {
-    bytes = json_array_get(steps, 1);
-    *pattern = json_string_value(json_object_get(json_object_get(split, "pattern"), "Regex"));
-    const char *behavior = json_string_value(json_object_get(split, "behavior"));
-    const bool usable = *pattern != NULL && behavior != NULL &&
-                        strcmp(behavior, "Isolated") == 0 &&
-                        !json_is_true(json_object_get(split, "invert")) &&
-                        json_is_false(json_object_get(bytes, "use_regex"));
-    if (!usable) bytes = NULL;
-    if (usable && strcmp(*pattern, gpt2_split) == 0) *pattern = NULL;
-  } else if (is_type(pre, "Sequence") && json_array_size(steps) == 2 &&
-             is_type(split, "Digits")) {
-    bytes = json_array_get(steps, 1);
-    *pattern = digits_split;
-    if (!json_is_true(json_object_get(split, "individual_digits")) ||
-        json_is_false(json_object_get(bytes, "use_regex")))
-      bytes = NULL;
-  }
-  if (!is_type(bytes, "ByteLevel") || json_is_true(json_object_get(bytes, "add_prefix_space")))
-    return mo_fail(error, MOUSSE_BAD_FORMAT,
-                   "%s: pre_tokenizer is not one that is supported: ByteLevel without "
-                   "add_prefix_space, alone or after one Split (Regex, Isolated) or Digits",
-                   name);
-  return MOUSSE_OK;
-}
-
-static mousse_status check_model(const json_t *root, const char *name, mo_error *error)
-{
-  const json_t *model = json_object_get(root, "model");
-  const json_t *normalizer = json_object_get(root, "normalizer");
-  const json_t *type = json_object_get(model, "type");
-  if (!json_is_object(model) || (type != NULL && !is_type(model, "BPE")))
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: model.type is not BPE", name);
-  /* NFC leaves almost all text as it is; we leave all of it, as llama.cpp does. */
-  if (normalizer != NULL && !json_is_null(normalizer) && !is_type(normalizer, "NFC"))
-    return mo_fail(error, MOUSSE_BAD_FORMAT,
-                   "%s: has a normalizer, which changes text; only tokenizers that keep every "
-                   "byte are supported (SentencePiece's are not)",
-                   name);
-  return MOUSSE_OK;
-}
-
 static mousse_status read_tokenizer(mo_tokenizer *tokenizer, const char *name,
                                     const json_t *root, mo_error *error)
 {
   const char *pattern = NULL;
   const json_t *model = json_object_get(root, "model");
-  MO_TRY(check_model(root, name, error));
-  MO_TRY(read_pattern(json_object_get(root, "pre_tokenizer"), name, &pattern, error));
+  MO_TRY(tokenizer_read_steps(tokenizer, root, name, &pattern, error));
   MO_TRY(read_vocabulary(tokenizer, name, json_object_get(model, "vocab"),
                          json_object_get(root, "added_tokens"), error));
   MO_TRY(read_merges_json(tokenizer, name, json_object_get(model, "merges"), error));
-  tokenizer->nfc = is_type(json_object_get(root, "normalizer"), "NFC");
-  tokenizer->whole_words = json_is_true(json_object_get(model, "ignore_merges"));
-  return tokenizer_finish(tokenizer, name, pattern, error);
+  MO_TRY(tokenizer_finish(tokenizer, name, pattern, error));
+  return tokenizer_read_start(tokenizer, root, name, error);
 }
 
 mousse_status tokenizer_parse_json(mo_tokenizer *tokenizer, const char *name, const char *data,

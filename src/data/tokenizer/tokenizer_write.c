@@ -3,24 +3,17 @@
 
 #include "base/file.h"
 #include "data/tokenizer/alphabet.h"
+#include "data/tokenizer/tokenizer_steps.h"
 
-#include <jansson.h>
 #include <string.h>
 
-static bool is_special(const mo_tokenizer *tokenizer, uint32_t id)
-{
-  size_t length = 0;
-  uint32_t number = 0;
-  const char *bytes = tokenizer_bytes(tokenizer, id, &length);
-  return mo_text_table_find(&tokenizer->specials, bytes, length, &number);
-}
-
-/* In the byte alphabet, but a special token as it is. */
+/* In the byte alphabet or SentencePiece's spelling, but a special token as it is. */
 static json_t *spelled(const mo_tokenizer *tokenizer, uint32_t id)
 {
   size_t length = 0;
-  const char *bytes = tokenizer_bytes(tokenizer, id, &length);
-  if (is_special(tokenizer, id)) return json_stringn(bytes, length);
+  const char *bytes = mo_text_table_get(&tokenizer->tokens, id, &length);
+  if (tokenizer->sentencepiece || tokenizer_is_special(tokenizer, id))
+    return json_stringn(bytes, length);
   char *text = mo_allocate(NULL, 2 * length);
   if (text == NULL) return NULL;
   json_t *string = json_stringn(text, alphabet_spell(bytes, length, text));
@@ -66,7 +59,7 @@ static json_t *added_json(const mo_tokenizer *tokenizer)
 {
   json_t *added = json_array();
   for (uint32_t id = 0; id < tokenizer->tokens.count; id++) {
-    if (!is_special(tokenizer, id)) continue;
+    if (!tokenizer_is_special(tokenizer, id)) continue;
     size_t length = 0;
     const char *bytes = tokenizer_bytes(tokenizer, id, &length);
     json_array_append_new(added,
@@ -77,32 +70,31 @@ static json_t *added_json(const mo_tokenizer *tokenizer)
   return complete(added, json_array_size(added), tokenizer->specials.count);
 }
 
-static json_t *byte_level(bool use_regex)
+/* The token that stands for what has none; SentencePiece's kind always names it. */
+static json_t *unknown_json(const mo_tokenizer *tokenizer)
 {
-  return json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space", 0,
-                   "trim_offsets", 1, "use_regex", use_regex);
-}
-
-static json_t *pre_tokenizer_json(const mo_tokenizer *tokenizer)
-{
-  if (tokenizer->pattern == NULL) return byte_level(true);
-  return json_pack("{s:s, s:[{s:s, s:{s:s}, s:s, s:b}, o]}", "type", "Sequence",
-                   "pretokenizers", "type", "Split", "pattern", "Regex", tokenizer->pattern,
-                   "behavior", "Isolated", "invert", 0, byte_level(false));
+  uint32_t id = 0;
+  const bool found = tokenizer->sentencepiece &&
+                     mo_text_table_find(&tokenizer->tokens, "<unk>", strlen("<unk>"), &id);
+  return found ? json_string("<unk>") : json_null();
 }
 
 static json_t *tokenizer_json(const mo_tokenizer *tokenizer)
 {
-  json_t *model =
-      json_pack("{s:s, s:n, s:n, s:s, s:s, s:b, s:b, s:b, s:o, s:o}", "type", "BPE", "dropout",
-                "unk_token", "continuing_subword_prefix", "", "end_of_word_suffix", "",
-                "fuse_unk", 0, "byte_fallback", 0, "ignore_merges", tokenizer->whole_words,
-                "vocab", vocabulary_json(tokenizer), "merges", merges_json(tokenizer));
-  json_t *normalizer = tokenizer->nfc ? json_pack("{s:s}", "type", "NFC") : json_null();
-  return json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:o, s:o, s:o}", "version", "1.0",
-                   "truncation", "padding", "added_tokens", added_json(tokenizer), "normalizer",
-                   normalizer, "pre_tokenizer", pre_tokenizer_json(tokenizer), "post_processor",
-                   byte_level(true), "decoder", byte_level(true), "model", model);
+  json_t *affix = tokenizer->sentencepiece ? json_null() : json_string("");
+  json_t *model = json_pack(
+      "{s:s, s:n, s:o, s:O, s:o, s:b, s:b, s:b, s:o, s:o}", "type", "BPE", "dropout",
+      "unk_token", unknown_json(tokenizer), "continuing_subword_prefix", affix,
+      "end_of_word_suffix", affix, "fuse_unk", tokenizer->sentencepiece, "byte_fallback",
+      tokenizer->sentencepiece, "ignore_merges", tokenizer->whole_words, "vocab",
+      vocabulary_json(tokenizer), "merges", merges_json(tokenizer));
+  json_t *root = json_pack("{s:s, s:n, s:n, s:o}", "version", "1.0", "truncation", "padding",
+                           "added_tokens", added_json(tokenizer));
+  if (root != NULL && model != NULL && tokenizer_write_steps(tokenizer, root) &&
+      json_object_set_new(root, "model", model) == 0)
+    return root;
+  json_decref(root);
+  return NULL;
 }
 
 mousse_status tokenizer_save(const mo_tokenizer *tokenizer, const char *path, mo_error *error)

@@ -6,6 +6,7 @@ Prose and code come from SOURCES (files or directories), the rest is made here: 
 code point, random strings of many scripts, emoji sequences, white space, digits, contractions,
 long runs, and bytes that are not UTF-8. OUT/valid.txt has it all but the last, OUT/invalid.bin has
 that; OUT/plain.txt is 300 KB of prose and code, for an implementation that takes quadratic time.
+OUT/marks.txt is text that normal form C changes: everything decomposed, and letters with marks in any order.
 """
 import os
 import random
@@ -60,6 +61,21 @@ def made_text(draw, points):
     return "".join(chr(draw.randrange(128)) for _ in range(100))
 
 
+def marked_text(draw, points):
+    """Characters taken apart, then letters with marks, some of which join, in any order."""
+    apart = [unicodedata.normalize("NFD", chr(c)) for c in points]
+    marks = [chr(c) for c in points if unicodedata.combining(chr(c))]
+    common = [chr(c) for c in range(0x300, 0x346)]
+    letters = [chr(c) for c in (*range(0x41, 0x7B), *range(0x1100, 0x1113), *range(0x1161, 0x1176), *range(0x11A8, 0x11C3))]
+    letters += [text for text in apart if len(text) > 1]
+    words = [text + draw.choice(["", " ", "x", chr(draw.choice(points))]) for text in apart]
+    for _ in range(20000):
+        behind = draw.choice([marks, common, letters])
+        words.append(draw.choice(letters) + "".join(draw.choice(behind) for _ in range(draw.randrange(6))))
+    words.append("a" + "".join(draw.choice(marks) for _ in range(5000)))
+    return "".join(words)
+
+
 def main():
     out, sources = sys.argv[1], sys.argv[2:]
     draw = random.Random(20240520)
@@ -86,6 +102,8 @@ def main():
     with open(os.path.join(out, "disputed.txt"), "wb") as file:
         # not a mark first: at the beginning of a file it is dropped
         file.write(("a" + "".join(draw.choice("\u0085\ufeff a\n.") for _ in range(5000))).encode())
+    with open(os.path.join(out, "marks.txt"), "wb") as file:
+        file.write(marked_text(draw, points).encode())
     with open(os.path.join(out, "invalid.bin"), "wb") as file:
         for _ in range(1000):
             file.write(bytes(draw.randrange(256) for _ in range(draw.randrange(12))))
