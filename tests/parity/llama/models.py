@@ -1,6 +1,8 @@
 """Small random models of every family that llama.cpp knows, as folders with the tokenizer beside them.
 
 usage: models.py OUT TOKENIZER_JSON [NAME TOKENIZER_JSON]...     prints the names
+
+NAME is a Llama with that tokenizer.
 """
 import json
 import pathlib
@@ -28,19 +30,24 @@ TABLES = {
 }
 
 
+def write(folder, tokenizer, table):
+    vocabulary = json.loads(tokenizer.read_text())["model"]["vocab"]
+    # 3 rows more than there are tokens, as padded vocabularies have them
+    config = {**SIZES, "vocab_size": len(vocabulary) + 3, **table}
+    weights = reference.random_weights(config, seed=len(folder.name))
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config))
+    files.write_safetensors(folder / "model.safetensors", weights)
+    shutil.copy(tokenizer, folder / "tokenizer.json")
+    print(folder.name)
+
+
 def main():
     out, tokenizer = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    model = json.loads(tokenizer.read_text())["model"]
     for name, table in TABLES.items():
-        # 3 rows more than there are tokens, as padded vocabularies have them
-        config = {**SIZES, "vocab_size": len(model["vocab"]) + 3, **table}
-        weights = reference.random_weights(config, seed=len(name))
-        folder = out / name
-        folder.mkdir()
-        (folder / "config.json").write_text(json.dumps(config))
-        files.write_safetensors(folder / "model.safetensors", weights)
-        shutil.copy(tokenizer, folder / "tokenizer.json")
-        print(name)
+        write(out / name, tokenizer, table)
+    for name, other in zip(sys.argv[3::2], sys.argv[4::2]):
+        write(out / name, pathlib.Path(other), LLAMA)
 
 
 main()
