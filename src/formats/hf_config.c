@@ -230,13 +230,56 @@ static mousse_status find_family(const source *s, model_family *family)
                                : "(not text)");
 }
 
+/* Qwen's lists of layers: a window in one of them is a window. */
+static mousse_status check_layer_types(const source *s)
+{
+  const json_t *types = json_object_get(s->object, "layer_types"), *type = NULL;
+  size_t index = 0;
+  if (present(s, "layer_types") && !json_is_array(types))
+    return REFUSE(s, "%s: layer_types is not a list", s->path);
+  json_array_foreach(types, index, type)
+  {
+    const char *name = json_string_value(type);
+    if (name == NULL || strcmp(name, "full_attention") != 0)
+      return REFUSE(s, "%s: layer_types has '%.40s', which is not supported", s->path,
+                    name != NULL ? name : "(not text)");
+  }
+  return MOUSSE_OK;
+}
+
+/* What relatives of these families have and files under their names could ask for. */
+static mousse_status refuse_unsupported(const source *s)
+{
+  static const char *const keys[] = {"quantization_config",
+                                     "attn_logit_softcapping",
+                                     "final_logit_softcapping",
+                                     "query_pre_attn_scalar",
+                                     "clip_qkv",
+                                     "logit_scale",
+                                     "logits_scaling",
+                                     "residual_multiplier",
+                                     "embedding_multiplier",
+                                     "attention_multiplier",
+                                     "num_experts",
+                                     "num_local_experts",
+                                     "no_rope_layers",
+                                     "q_lora_rank"};
+  double rotated = 1;
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) MO_TRY(refuse_present(s, keys[i]));
+  MO_TRY(demand(s, "rope_interleaved", false));
+  MO_TRY(get_number(s, "partial_rotary_factor", 1, &rotated));
+  if (rotated != 1)
+    return REFUSE(s, "%s: partial_rotary_factor is %g, expected 1", s->path, rotated);
+  return check_layer_types(s);
+}
+
 static mousse_status read_foreign(const source *s, model_family *family, gpt_config *config)
 {
   gpt_config c = {0};
   mo_error cause = {{0}};
   MO_TRY(find_family(s, family));
   if (*family == FAMILY_NONE) return gpt_config_from_json(config, s->path, s->object, s->error);
-  MO_TRY(refuse_present(s, "quantization_config"));
+  MO_TRY(refuse_unsupported(s));
   if (*family == FAMILY_GPT2)
     MO_TRY(read_gpt2(s, &c));
   else

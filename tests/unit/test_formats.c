@@ -35,6 +35,13 @@ static void test_configurations_that_are_refused(void **state)
       {"{\"architectures\":[3]}", "(not text)"},
       {"{\"architectures\":\"LlamaForCausalLM\"}", "is not supported"},
       {"{" LLAMA ",\"quantization_config\":{\"bits\":4}}", "has quantization_config"},
+      {"{" LLAMA ",\"attn_logit_softcapping\":50.0}", "has attn_logit_softcapping"},
+      {"{" LLAMA ",\"num_local_experts\":8}", "has num_local_experts"},
+      {"{" LLAMA ",\"rope_interleaved\":true}", "rope_interleaved is true"},
+      {"{" LLAMA ",\"partial_rotary_factor\":0.5}", "partial_rotary_factor is 0.5"},
+      {"{" LLAMA ",\"layer_types\":[\"full_attention\",\"sliding_attention\"]}",
+       "layer_types has 'sliding_attention'"},
+      {"{" LLAMA ",\"layer_types\":3}", "layer_types is not a list"},
       {"{" LLAMA ",\"hidden_act\":\"gelu\"}", "hidden_act 'gelu' is not supported"},
       {"{" LLAMA ",\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4}}", "'yarn'"},
       {"{" LLAMA ",\"rope_scaling\":{\"rope_type\":7}}", "(not text)"},
@@ -91,6 +98,56 @@ static void test_configurations_that_are_read(void **state)
                          &c, &error),
                    MOUSSE_OK);
   assert_int_equal(c.sequence_len, 16);
+}
+
+/* Presets of public models are what their published config.json says. */
+static void test_presets(void **state)
+{
+  (void)state;
+#define PUBLISHED_GPT2(width, layers, heads)                                                   \
+  "{\"activation_function\":\"gelu_new\",\"architectures\":[\"GPT2LMHeadModel\"],"             \
+  "\"attn_pdrop\":0.1,\"bos_token_id\":50256,\"embd_pdrop\":0.1,\"eos_token_id\":50256,"       \
+  "\"initializer_range\":0.02,\"layer_norm_epsilon\":1e-05,\"model_type\":\"gpt2\","           \
+  "\"n_ctx\":1024,\"n_embd\":" #width ",\"n_head\":" #heads ",\"n_layer\":" #layers            \
+  ",\"n_positions\":1024,\"resid_pdrop\":0.1,\"vocab_size\":50257}"
+#define PUBLISHED_LLAMA(width, layers, heads, kv, mlp, context, theta, tied, vocabulary)       \
+  "{\"architectures\":[\"LlamaForCausalLM\"],\"attention_bias\":false,"                        \
+  "\"hidden_act\":\"silu\",\"hidden_size\":" #width ",\"intermediate_size\":" #mlp             \
+  ",\"max_position_embeddings\":" #context ",\"model_type\":\"llama\","                        \
+  "\"num_attention_heads\":" #heads ",\"num_hidden_layers\":" #layers                          \
+  ",\"num_key_value_heads\":" #kv ",\"pretraining_tp\":1,\"rms_norm_eps\":1e-05,"              \
+  "\"rope_scaling\":null,\"rope_theta\":" #theta ",\"tie_word_embeddings\":" #tied             \
+  ",\"torch_dtype\":\"bfloat16\",\"use_cache\":true,\"vocab_size\":" #vocabulary "}"
+  static const struct {
+    const char *name, *text;
+    size_t parameters; /* as published */
+  } published[] = {
+      {"gpt2", PUBLISHED_GPT2(768, 12, 12), 124439808},
+      {"gpt2-medium", PUBLISHED_GPT2(1024, 24, 16), 354823168},
+      {"SmolLM2-135M", PUBLISHED_LLAMA(576, 30, 9, 3, 1536, 8192, 100000, true, 49152),
+       134515008},
+      {"SmolLM2-360M", PUBLISHED_LLAMA(960, 32, 15, 5, 2560, 8192, 100000, true, 49152),
+       361821120},
+      {"TinyLlama-1.1B", PUBLISHED_LLAMA(2048, 22, 32, 4, 5632, 2048, 10000.0, false, 32000),
+       1100048384},
+      {"Qwen3-0.6B",
+       "{\"architectures\":[\"Qwen3ForCausalLM\"],\"attention_bias\":false,\"head_dim\":128,"
+       "\"hidden_act\":\"silu\",\"hidden_size\":1024,\"intermediate_size\":3072,"
+       "\"max_position_embeddings\":40960,\"max_window_layers\":28,\"model_type\":\"qwen3\","
+       "\"num_attention_heads\":16,\"num_hidden_layers\":28,\"num_key_value_heads\":8,"
+       "\"rms_norm_eps\":1e-06,\"rope_scaling\":null,\"rope_theta\":1000000,"
+       "\"sliding_window\":null,\"tie_word_embeddings\":true,\"use_sliding_window\":false,"
+       "\"vocab_size\":151936}",
+       596049920},
+  };
+  for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
+    mo_error error = {{0}};
+    gpt_config read = {0}, preset = {0};
+    if (parse(published[i].text, &read, &error) != MOUSSE_OK) fail_msg("%s", error.text);
+    assert_int_equal(gpt_preset(published[i].name, &preset, &error), MOUSSE_OK);
+    if (!gpt_config_equal(&read, &preset)) fail_msg("%s differs", published[i].name);
+    assert_int_equal(gpt_parameter_count(&preset), published[i].parameters);
+  }
 }
 
 static void test_index(void **state)
@@ -209,6 +266,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_configurations_that_are_refused),
       cmocka_unit_test(test_configurations_that_are_read),
+      cmocka_unit_test(test_presets),
       cmocka_unit_test(test_index),
       cmocka_unit_test(test_llmc),
       cmocka_unit_test(test_half_precision),
