@@ -1,8 +1,8 @@
 /* bench_model.c - times forward and backward of one model; driven by benchmarks/model.
  *
- *     bench_model VOCABULARY LAYERS HEADS WIDTH BATCH SEQUENCE TOKENS
+ *     bench_model CONFIG BATCH SEQUENCE TOKENS
  *
- * TOKENS is a file of uint32: BATCH x SEQUENCE tokens, then as many targets. The program
+ * CONFIG is a preset or a config.json. TOKENS is a file of uint32: BATCH x SEQUENCE tokens, then as many targets. The program
  * answers each line "step" on standard input with the seconds of one step, and "sgemm" with the
  * rate in GFLOP/s of a 3072^3 product on all threads (the best of three ways), so that
  * the driver can take turns with another program.
@@ -38,15 +38,14 @@ int main(int argc, char **argv)
   mo_error error = {{0}};
   gpt_params *params = NULL;
   gpt_pass *pass = NULL;
-  size_t n[6] = {0};
-  if (argc != 8) return 2;
-  for (int i = 0; i < 6; i++) n[i] = strtoul(argv[i + 1], NULL, 10);
-  const gpt_config config = {.vocab_size = n[0],
-                             .n_layer = n[1],
-                             .n_head = n[2],
-                             .n_embd = n[3],
-                             .sequence_len = n[5]};
-  const gpt_shape shape = {.batch = n[4], .sequence = n[5], .gradients = true};
+  gpt_config config = {0};
+  if (argc != 5) return 2;
+  if (gpt_preset(argv[1], &config, &error) != MOUSSE_OK)
+    check(gpt_load_config(&config, argv[1], &error), &error);
+  const gpt_shape shape = {.batch = strtoul(argv[2], NULL, 10),
+                           .sequence = strtoul(argv[3], NULL, 10),
+                           .gradients = true};
+  config.sequence_len = shape.sequence;
   check(gpt_params_create(&params, &config, true, NULL, &error), &error);
   gpt_params_initialise(params, 1, 0);
   check(gpt_pass_create(&pass, params, &shape, NULL, &error), &error);
@@ -54,7 +53,7 @@ int main(int argc, char **argv)
   const size_t count = shape.batch * shape.sequence;
   char *data = NULL;
   size_t size = 0;
-  check(mo_file_read(NULL, argv[7], (size_t)1 << 30, &data, &size, &error), &error);
+  check(mo_file_read(NULL, argv[4], (size_t)1 << 30, &data, &size, &error), &error);
   if (size != 2 * count * sizeof(uint32_t)) return 2;
   const uint32_t *tokens = (const uint32_t *)(const void *)data;
   const gpt_batch batch = {tokens, tokens + count, shape.batch, shape.sequence};

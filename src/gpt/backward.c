@@ -40,8 +40,7 @@ static void mlp_rows(const gpt_step *s, size_t layer, gpt_rows rows)
   float *hidden = k->hidden + at * s->F, *norm = k->norm2 + at * C;
   bias_backward(tile_sum(s, &w, w.proj_bias, rows), d_x, n, C);
   linear_backward(d_active, d_x, w.proj->value, n, s->W, C);
-  if (k->active != k->hidden) gpt_mlp_forward(s->config, k->active + at * s->W, hidden, n);
-  gpt_mlp_backward(s->config, d_hidden, d_active, hidden, n);
+  gpt_mlp_backward(s->config, d_hidden, k->active + at * s->W, d_active, hidden, n);
   bias_backward(tile_sum(s, &w, gpt_hidden_bias(&w), rows), d_hidden, n, s->F);
   linear_backward(d_norm, d_hidden, gpt_hidden_matrix(&w)->value, n, C, s->F);
   if (k->input2 != k->norm2)

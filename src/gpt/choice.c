@@ -43,8 +43,8 @@ void gpt_mlp_forward(const gpt_config *c, float *active, float *hidden, size_t r
   }
 }
 
-void gpt_mlp_backward(const gpt_config *c, float *d_hidden, const float *d_active,
-                      const float *hidden, size_t rows)
+void gpt_mlp_backward(const gpt_config *c, float *d_hidden, float *active,
+                      const float *d_active, const float *hidden, size_t rows)
 {
   const size_t width = c->mlp_width;
   switch (c->mlp) {
@@ -52,13 +52,15 @@ void gpt_mlp_backward(const gpt_config *c, float *d_hidden, const float *d_activ
     relu2_backward(d_hidden, hidden, rows * width);
     break;
   case GPT_GELU:
+    gelu_forward(active, hidden, rows * width);
     gelu_backward(d_hidden, hidden, rows * width);
     break;
   case GPT_GELU_TANH:
+    gelu_tanh_forward(active, hidden, rows * width);
     gelu_tanh_backward(d_hidden, hidden, rows * width);
     break;
   case GPT_SWIGLU:
-    swiglu_backward(d_hidden, d_active, hidden, rows, width);
+    swiglu_backward(d_hidden, active, d_active, hidden, rows, width);
     break;
   }
 }

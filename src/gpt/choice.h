@@ -38,8 +38,9 @@ static inline const gpt_tensor *gpt_hidden_bias(const gpt_layer *w)
 /* relu2 forgets its input: hidden and active are the same array, and so are the gradients, also
  * those of gelu. */
 void gpt_mlp_forward(const gpt_config *c, float *active, float *hidden, size_t rows);
-void gpt_mlp_backward(const gpt_config *c, float *d_hidden, const float *d_active,
-                      const float *hidden, size_t rows);
+/* active is computed again from hidden, for the weights' gradients. */
+void gpt_mlp_backward(const gpt_config *c, float *d_hidden, float *active,
+                      const float *d_active, const float *hidden, size_t rows);
 
 static inline size_t gpt_qkv_width(const gpt_config *c)
 {

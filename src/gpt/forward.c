@@ -86,8 +86,9 @@ static size_t attention_blocks(const gpt_step *s)
   return (s->T + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK;
 }
 
-/* Item: one block of queries of one head; heads of q in a row share one of k and v. The blocks of a head follow each other, while its
- * keys and values are in the cache; the last block, which sees most keys, comes first. */
+/* Item: one block of queries of one head; heads of q in a row share one of k and v. The blocks
+ * of a head follow each other, while its keys and values are in the cache; the last block, which
+ * sees most keys, comes first. */
 static void attention_item(void *context, size_t item, int thread)
 {
   const gpt_layer_step *c = context;

@@ -1,6 +1,8 @@
 /* test_family_layers.c - the layers of the GPT-2 and Llama families, as test_layers.c does it. */
 #include "difference.h"
 
+#include <string.h>
+
 enum { ROWS = 3, WIDTH = 37 };
 
 /* What every case needs: x and the weights c of the objective, our y and gradient d. */
@@ -157,8 +159,10 @@ static void test_swiglu(void **state)
   start(ROWS * 2 * WIDTH, ROWS * WIDTH, 25);
   swiglu_forward(y, x, ROWS, WIDTH);
   check_value(&p, slow_swiglu, y, ROWS * WIDTH);
-  swiglu_backward(d, c, x, ROWS, WIDTH);
+  memset(y, 0, ROWS * WIDTH * sizeof *y);
+  swiglu_backward(d, y, c, x, ROWS, WIDTH);
   check_gradient(&p, slow_swiglu, d);
+  check_value(&p, slow_swiglu, y, ROWS * WIDTH); /* once more */
 }
 
 /* Positions 0 and 1 of two sequences; x is the table (2 x 5), then the rows (4 x 5). */

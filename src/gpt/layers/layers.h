@@ -34,9 +34,13 @@ void linear_forward_add(float *y, const float *x, const float *weight, size_t ro
 /* d_x = d_y * weight */
 void linear_backward(float *d_x, const float *d_y, const float *weight, size_t rows,
                      size_t inputs, size_t outputs);
-/* y[j] (+)= dot(x, weight[j]) for j in [first, last): one row, reading the weight once. */
+
+/* linear_vector.c: y[j] (+)= dot(x, weight[j]) for j in [first, last), one row. */
 void linear_vector(float *y, const float *x, const float *weight, size_t inputs, size_t first,
                    size_t last, int add);
+/* The same for weights in blocks of 8 bits (base/q8.h), of which inputs is a multiple. */
+void linear_vector_q8(float *y, const float *x, const int8_t *numbers, const float *scales,
+                      size_t inputs, size_t first, size_t last, int add);
 
 /* bias.c: y += bias in every row; d_bias = the sum of d_y's rows. bias NULL: nothing. */
 void bias_forward(float *y, const float *bias, size_t rows, size_t width);
@@ -132,9 +136,11 @@ void gelu_backward(float *d, const float *x, size_t count);
 void gelu_tanh_forward(float *y, const float *x, size_t count);
 void gelu_tanh_backward(float *d, const float *x, size_t count);
 
-/* swiglu.c: y = silu(gate) * up for rows [gate | up] of 2 * width; d has that shape too. */
+/* swiglu.c: y = silu(gate) * up for rows [gate | up] of 2 * width; d has that shape too.
+ * Backward also sets y. */
 void swiglu_forward(float *y, const float *x, size_t rows, size_t width);
-void swiglu_backward(float *d, const float *d_y, const float *x, size_t rows, size_t width);
+void swiglu_backward(float *d, float *y, const float *d_y, const float *x, size_t rows,
+                     size_t width);
 
 /* cross_entropy.c: the loss -log softmax(logits)[target] of one row; the second form also
  * replaces the logits by factor * their gradient. */
