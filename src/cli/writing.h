@@ -10,7 +10,7 @@
 /* The first member of such a command's values. */
 typedef struct writing_values {
   char init[MO_SETTING_PATH], tokenizer[MO_SETTING_PATH];
-  int64_t tokens, top_k, seed, threads;
+  int64_t tokens, top_k, seed, threads, weights;
   double temperature, top_p, repetition_penalty;
   bool stop, allow_other_tokenizer;
 } writing_values;
@@ -19,6 +19,7 @@ extern const mo_settings writing_settings;
 
 typedef struct writing {
   gpt_params *params;
+  gpt_q8 *q8; /* NULL: weights as they are */
   mo_tokenizer tokenizer;
   text_writer writer;
   terminal_text screen; /* standard output */

@@ -1,9 +1,8 @@
 /* number_type.c - floats as files hold them. */
 #include "formats/number_type.h"
 
-#include "base/half.h"
+#include "base/q8.h"
 
-#include <math.h>
 #include <string.h>
 
 const char *const number_type_names[] = {"f32", "f16", "bf16", "q8_0", NULL};
@@ -30,12 +29,9 @@ static void put_half(unsigned char *bytes, uint16_t half)
 
 static void encode_block(const float *x, unsigned char *bytes)
 {
-  float largest = 0.0f;
-  for (size_t i = 0; i < Q8_BLOCK; i++) largest = fmaxf(largest, fabsf(x[i]));
-  const float step = largest / 127.0f, inverse = step > 0 ? 1.0f / step : 0.0f;
-  put_half(bytes, mo_to_float16(step));
-  for (size_t i = 0; i < Q8_BLOCK; i++)
-    bytes[2 + i] = (unsigned char)(signed char)roundf(x[i] * inverse);
+  int8_t q[Q8_BLOCK];
+  put_half(bytes, mo_q8_encode(x, q));
+  memcpy(bytes + 2, q, sizeof q);
 }
 
 void number_encode(number_type type, const float *values, size_t count, unsigned char *bytes)

@@ -1,8 +1,7 @@
 /* number_type.h - numbers as files of weights hold them.
  *
  *     F32, F16, BF16   one number after the other (base/half.h)
- *     Q8_0             blocks of 32: a scale d (F16) and 32 whole numbers q of 8 bits, x = d q,
- *                      d = max |x| / 127, q = x / d rounded, halves away from zero
+ *     Q8_0             blocks of 32: a scale (F16) and 32 whole numbers of 8 bits (base/q8.h)
  */
 #ifndef MOUSSE_FORMATS_NUMBER_TYPE_H
 #define MOUSSE_FORMATS_NUMBER_TYPE_H
@@ -13,7 +12,7 @@ typedef enum number_type { NUMBER_F32, NUMBER_F16, NUMBER_BF16, NUMBER_Q8_0 } nu
 
 extern const char *const number_type_names[]; /* "f32", ..., NULL */
 
-enum { Q8_BLOCK = 32, Q8_BYTES = 34 };
+enum { Q8_BLOCK = 32, Q8_BYTES = 2 + Q8_BLOCK };
 
 /* Bytes of `count` numbers; Q8_0 needs a multiple of 32. */
 size_t number_bytes(number_type type, size_t count);

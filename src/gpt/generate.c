@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "gpt/choice.h"
+#include "gpt/q8.h"
 #include "gpt/sample.h"
 #include "linalg/blas.h"
 #include "linalg/gemm_grid.h"
@@ -18,6 +19,7 @@ enum { LARGEST_ROWS = 256 };
 
 struct gpt_generator {
   const gpt_params *params; /* borrowed */
+  const gpt_q8 *q8;         /* borrowed; NULL: none */
   size_t capacity, length;  /* tokens that fit; tokens so far */
   size_t rows;              /* of a prompt that are worked on at a time */
   int threads;
@@ -113,6 +115,11 @@ void gpt_generator_destroy(gpt_generator *g)
   mo_release(allocator, g, sizeof *g);
 }
 
+void gpt_generator_use_q8(gpt_generator *g, const gpt_q8 *q8)
+{
+  g->q8 = q8;
+}
+
 void gpt_generator_restart(gpt_generator *g)
 {
   g->length = 0;
@@ -121,19 +128,32 @@ void gpt_generator_restart(gpt_generator *g)
 typedef struct vector_product {
   float *y;
   const float *x, *weight;
-  size_t inputs, outputs;
+  gpt_q8_matrix q8; /* instead of weight, when it has blocks */
+  size_t inputs, outputs, tile;
   int add;
 } vector_product;
 
-enum { VECTOR_OUTPUTS = 128 };
+enum { TILE_NUMBERS = 1 << 14 };
 
 static void vector_item(void *context, size_t item, int thread)
 {
   (void)thread;
   const vector_product *p = context;
-  const size_t first = item * VECTOR_OUTPUTS, end = first + VECTOR_OUTPUTS;
-  linear_vector(p->y, p->x, p->weight, p->inputs, first, end < p->outputs ? end : p->outputs,
-                p->add);
+  const size_t first = item * p->tile, left = p->outputs - first;
+  const size_t end = first + (left < p->tile ? left : p->tile);
+  if (p->q8.blocks != NULL)
+    linear_vector_q8(p->y, p->x, p->q8.blocks, p->q8.scales, p->inputs, first, end, p->add);
+  else
+    linear_vector(p->y, p->x, p->weight, p->inputs, first, end, p->add);
+}
+
+/* Tiles of a few thousand numbers: many for each thread, so that none waits long at the end. */
+static void linear_one(const gpt_generator *g, float *y, const float *x, const gpt_tensor *w,
+                       size_t outputs, int add)
+{
+  const size_t tile = w->cols < TILE_NUMBERS ? TILE_NUMBERS / w->cols : 1;
+  vector_product p = {y, x, w->value, gpt_q8_find(g->q8, w), w->cols, outputs, tile, add};
+  mo_parallel(g->threads, (outputs + tile - 1) / tile, vector_item, &p);
 }
 
 /* y (+)= x weight^T on all threads, by tiles of outputs. */
@@ -141,8 +161,7 @@ static void linear(const gpt_generator *g, float *y, const float *x, const gpt_t
                    size_t outputs, size_t rows, int add)
 {
   if (rows == 1) {
-    vector_product p = {y, x, w->value, w->cols, outputs, add};
-    mo_parallel(g->threads, (outputs + VECTOR_OUTPUTS - 1) / VECTOR_OUTPUTS, vector_item, &p);
+    linear_one(g, y, x, w, outputs, add);
     return;
   }
   mo_product p = mo_dense_product(MO_PLAIN, MO_TRANSPOSED, rows, outputs, w->cols, x, w->value,

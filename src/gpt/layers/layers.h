@@ -38,9 +38,11 @@ void linear_backward(float *d_x, const float *d_y, const float *weight, size_t r
 /* linear_vector.c: y[j] (+)= dot(x, weight[j]) for j in [first, last), one row. */
 void linear_vector(float *y, const float *x, const float *weight, size_t inputs, size_t first,
                    size_t last, int add);
-/* The same for weights in blocks of 8 bits (base/q8.h), of which inputs is a multiple. */
-void linear_vector_q8(float *y, const float *x, const int8_t *numbers, const float *scales,
+/* The same for weights in blocks of 8 bits (base/q8.h), of which inputs is a multiple: a block is
+ * 8 words, of which word i has numbers i, i + 8, i + 16 and i + 24 from its lowest byte on. */
+void linear_vector_q8(float *y, const float *x, const uint32_t *blocks, const float *scales,
                       size_t inputs, size_t first, size_t last, int add);
+void linear_pack_q8(const int8_t *numbers, uint32_t *block);
 
 /* bias.c: y += bias in every row; d_bias = the sum of d_y's rows. bias NULL: nothing. */
 void bias_forward(float *y, const float *bias, size_t rows, size_t width);
