@@ -82,6 +82,13 @@ void mo_syrk(mo_triangle triangle, mo_transpose transpose_a, size_t n, size_t k,
               (int)k, alpha, a, (int)a_stride, beta, c, (int)c_stride);
 }
 
+void mo_remove_rows(size_t n, size_t k, const double *rows, double *c)
+{
+  if (n == 0 || k == 0) return;
+  cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)k, -1.0, rows, (int)n, 1.0, c,
+              (int)n);
+}
+
 void mo_symm_left(mo_triangle triangle, size_t rows, size_t cols, const float *s,
                   size_t s_stride, const float *x, size_t x_stride, float *c, size_t c_stride)
 {

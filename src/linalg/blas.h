@@ -37,6 +37,9 @@ typedef enum mo_triangle { MO_LOWER, MO_UPPER } mo_triangle;
 void mo_syrk(mo_triangle triangle, mo_transpose transpose_a, size_t n, size_t k, float alpha,
              const float *a, size_t a_stride, float beta, float *c, size_t c_stride);
 
+/* C <- C - R^T R in double, for k rows R of length n; the lower triangle of C alone. */
+void mo_remove_rows(size_t n, size_t k, const double *rows, double *c);
+
 /* C = S * X or X * S, rows x cols, for a symmetric S of which that triangle is stored. */
 void mo_symm_left(mo_triangle triangle, size_t rows, size_t cols, const float *s,
                   size_t s_stride, const float *x, size_t x_stride, float *c, size_t c_stride);

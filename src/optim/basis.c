@@ -2,6 +2,7 @@
 #include "optim/basis.h"
 
 #include "linalg/blas.h"
+#include "linalg/complement.h"
 #include "linalg/orthonormal.h"
 #include "linalg/vector.h"
 
@@ -12,7 +13,8 @@ const mo_eigh_solver mo_eigh_ladder[] = {mo_eigh_divide, mo_eigh_iterate, NULL};
 
 size_t mo_decompose_work_floats(size_t n)
 {
-  return mo_scratch_floats(2 * (n * n + n + mo_eigh_work_doubles(n)));
+  const size_t rest = mo_larger(mo_eigh_work_doubles(n), mo_complement_work_doubles(n));
+  return mo_scratch_floats(2 * (n * n + n + rest));
 }
 
 /* Statistics of gradients that were all 0: the damping alone. */
@@ -49,58 +51,27 @@ bool mo_decompose(size_t n, const float *pair, double factor, double shift,
   return false;
 }
 
-void mo_basis_first(size_t n, const float *pair, float *basis, float *work, mo_counts *counts)
+/* Eigenvalues (ascending) that count: the others are at most 1e-5 of the largest. */
+static size_t known_values(size_t n, const double *values)
 {
-  double *matrix = (double *)(void *)work, *values = matrix + n * n;
-  const bool known = mo_decompose(n, pair, 1.0, 0.0, NULL, matrix, values, values + n, counts);
-  for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j < n; j++)
-      basis[i * n + j] = known ? (float)matrix[(n - 1 - i) * n + j] : i == j ? 1.0f : 0.0f;
+  size_t lost = 0;
+  while (lost < n && values[lost] <= 1e-5 * values[n - 1]) lost++;
+  return n - lost;
 }
 
-/* rest -= row^T row */
-static void remove_direction(size_t n, const double *row, double *rest)
-{
-  for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j < n; j++) rest[i * n + j] -= row[i] * row[j];
-}
-
-/* row = the next vector of the space that rest projects on. */
-static void next_axis(size_t n, const double *rest, double *row)
-{
-  double most = 0.0;
-  size_t axis = 0;
-  for (size_t j = 0; j < n; j++)
-    if (rest[j * n + j] > most) most = rest[j * n + j];
-  while (axis + 1 < n && rest[axis * n + axis] < most / 2.0) axis++;
-  const double length = sqrt(rest[axis * n + axis]);
-  for (size_t i = 0; i < n; i++) row[i] = length > 0.0 ? rest[axis * n + i] / length : 0.0;
-}
-
-/* matrix (rows by rising eigenvalue) as the canonical basis (rows by falling eigenvalue). */
-static void canonical_rows(size_t n, double *matrix, const double *values, double *rest,
-                           float *basis)
-{
-  memset(rest, 0, n * n * sizeof *rest);
-  for (size_t i = 0; i < n; i++) rest[i * n + i] = 1.0;
-  const bool complete = values[0] > 1e-5 * values[n - 1];
-  for (size_t k = 0; k < n; k++) {
-    double *row = matrix + (n - 1 - k) * n;
-    if (values[n - 1 - k] <= 1e-5 * values[n - 1]) next_axis(n, rest, row);
-    if (!complete) remove_direction(n, row, rest);
-    for (size_t j = 0; j < n; j++) basis[k * n + j] = (float)row[j];
-  }
-}
-
-void mo_basis_canonical(size_t n, const float *pair, float *basis, float *work,
-                        mo_counts *counts)
+void mo_basis_find(size_t n, const float *pair, float *basis, float *work, mo_counts *counts)
 {
   double *matrix = (double *)(void *)work, *values = matrix + n * n, *rest = values + n;
   if (n == 0) return;
-  if (mo_decompose(n, pair, 1.0, 0.0, NULL, matrix, values, rest, counts))
-    canonical_rows(n, matrix, values, rest, basis);
-  else if (mo_sum_squares(basis, n * n) == 0.0)
-    for (size_t i = 0; i < n; i++) basis[i * n + i] = 1.0f;
+  if (!mo_decompose(n, pair, 1.0, 0.0, NULL, matrix, values, rest, counts)) {
+    if (mo_sum_squares(basis, n * n) == 0.0)
+      for (size_t i = 0; i < n; i++) basis[i * n + i] = 1.0f;
+    return;
+  }
+  const size_t known = known_values(n, values);
+  if (known < n) mo_complement_rows(n, known, matrix, rest);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++) basis[i * n + j] = (float)matrix[(n - 1 - i) * n + j];
 }
 
 size_t mo_order_floats(size_t n)
@@ -146,13 +117,28 @@ static bool near_enough(size_t n, const float *pair, const float *estimate, doub
   return off <= tolerance * tolerance * all;
 }
 
+/* product = B A; estimate = the diagonal of B A B^T. */
+static void estimate_values(size_t n, const float *pair, const float *basis, float *product,
+                            float *estimate)
+{
+  mo_symm_right(MO_LOWER, n, n, pair, n + 1, basis, n, product, n);
+  for (size_t i = 0; i < n; i++) estimate[i] = (float)mo_dot(basis + i * n, product + i * n, n);
+}
+
+bool mo_basis_near(size_t n, const float *pair, double tolerance, const float *basis,
+                   float *values, float *work)
+{
+  if (tolerance <= 0.0 || mo_sum_squares(basis, n * n) == 0.0) return false;
+  estimate_values(n, pair, basis, work, values);
+  return near_enough(n, pair, values, tolerance);
+}
+
 mo_basis_result mo_basis_move(size_t n, const float *pair, double tolerance, float *basis,
                               size_t *order, float *work)
 {
   float *product = mo_scratch_take(&work, n * n), *sorted = mo_scratch_take(&work, n * n);
   float *estimate = mo_scratch_take(&work, n);
-  mo_symm_right(MO_LOWER, n, n, pair, n + 1, basis, n, product, n);
-  for (size_t i = 0; i < n; i++) estimate[i] = (float)mo_dot(basis + i * n, product + i * n, n);
+  estimate_values(n, pair, basis, product, estimate);
   if (near_enough(n, pair, estimate, tolerance)) return MO_BASIS_KEPT;
   if (order != NULL) sort_falling(n, estimate, order);
   for (size_t i = 0; i < n; i++)

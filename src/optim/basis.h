@@ -17,24 +17,24 @@ bool mo_decompose(size_t n, const float *pair, double factor, double shift,
                   const mo_eigh_solver *ladder, double *matrix, double *values, double *work,
                   mo_counts *counts);
 
-/* The first basis: by falling eigenvalue; the identity when every solver failed. */
-void mo_basis_first(size_t n, const float *pair, float *basis, float *work, mo_counts *counts);
+/* The basis by falling eigenvalue, and the same from any solver where eigenvalues leave a choice:
+ * those of at most 1e-5 of the largest span a space in which every basis is as good as another;
+ * there it is that of linalg/complement.h. When every solver failed it stays, or becomes the
+ * identity if there was none. Work as mo_decompose_work_floats. */
+void mo_basis_find(size_t n, const float *pair, float *basis, float *work, mo_counts *counts);
 
-/* The same, and independent of the solver where eigenvalues leave a choice: those of at most 1e-5
- * of the largest span a space in which every basis is as good as another. There it is built from
- * the axes: P projects on that space; the first axis j with P_jj >= max / 2 gives the vector
- * P_j / sqrt(P_jj), which is removed from P; and so on. Work as mo_decompose_work_floats. */
-void mo_basis_canonical(size_t n, const float *pair, float *basis, float *work,
-                        mo_counts *counts);
-
-/* Moves a basis by one power iteration with the statistics A and QR, sorted by falling estimates
- * of the eigenvalues: order[i] is the old place of row i. order NULL: they are not sorted. It stays where it is when it is near
- * enough, for D = diag(B A B^T):
+/* Whether a basis (not yet there: no) is near enough to stay where it is, for D = diag(B A B^T):
  *
  *     ||A - B^T D B|| <= tolerance ||A||       (the norm of what is off the diagonal of B A B^T)
  *
- * which costs one product of the two and the QR that a move needs besides. Tolerance 0: always
- * moved. A failed factorization leaves it, too. */
+ * Tolerance 0: never. values = D, unless that is so; work has n * n floats. */
+bool mo_basis_near(size_t n, const float *pair, double tolerance, const float *basis,
+                   float *values, float *work);
+
+/* Moves a basis that is not near enough by one power iteration with the statistics A and QR,
+ * sorted by falling estimates of the eigenvalues: order[i] is the old place of row i. order
+ * NULL: they are not sorted. To see that it may stay costs one product of the two and the QR
+ * that a move needs besides. A failed factorization leaves it, too. */
 typedef enum mo_basis_result { MO_BASIS_MOVED, MO_BASIS_KEPT, MO_BASIS_FAILED } mo_basis_result;
 size_t mo_basis_work_floats(size_t n); /* for mo_basis_move, without order */
 mo_basis_result mo_basis_move(size_t n, const float *pair, double tolerance, float *basis,

@@ -55,12 +55,6 @@ size_t mo_eigenbasis_work_floats(mo_side left, mo_side right)
   return mo_larger(side_floats(left), side_floats(right));
 }
 
-void mo_eigenbasis_first(const mo_eigenbasis *b, float *work, mo_counts *counts)
-{
-  mo_basis_first(b->left.size, b->left_pair, b->left_basis, work, counts);
-  mo_basis_first(b->right.size, b->right_pair, b->right_basis, work, counts);
-}
-
 /* Rows (left) or columns (right) into the new order. */
 static void permute(mo_side side, mo_shape shape, const size_t *order, float *x, float *copy)
 {
@@ -71,28 +65,42 @@ static void permute(mo_side side, mo_shape shape, const size_t *order, float *x,
           side.right ? copy[i * shape.cols + order[j]] : copy[order[i] * shape.cols + j];
 }
 
+/* False: it is near enough where it is. */
+static bool find_side(mo_side side, const float *pair, float *basis, double tolerance,
+                      float *work, mo_counts *counts)
+{
+  float *rest = work, *values = mo_scratch_take(&rest, side.size);
+  if (mo_basis_near(side.size, pair, tolerance, basis, values, rest)) return false;
+  mo_basis_find(side.size, pair, basis, work, counts);
+  return true;
+}
+
+static bool move_side(const mo_eigenbasis *b, bool sorted, mo_side side, const float *pair,
+                      float *basis, double tolerance, float *follows, float *copy, float *work,
+                      mo_counts *counts)
+{
+  size_t *order = (size_t *)(void *)mo_scratch_take(&work, mo_order_floats(side.size));
+  switch (mo_basis_move(side.size, pair, tolerance, basis, sorted ? order : NULL, work)) {
+  case MO_BASIS_MOVED:
+    if (sorted && follows != NULL) permute(side, b->shape, order, follows, copy);
+    return true;
+  case MO_BASIS_FAILED:
+    counts->fallbacks++;
+    return true;
+  default:
+    return false;
+  }
+}
+
 static void renew_side(const mo_eigenbasis *b, mo_renewal how, mo_side side, const float *pair,
                        float *basis, double tolerance, float *follows, float *copy, float *work,
                        mo_counts *counts)
 {
   if (side.size == 0) return;
-  counts->refreshes++;
-  if (how == MO_BASIS_FIND) {
-    mo_basis_canonical(side.size, pair, basis, work, counts);
-    return;
-  }
-  size_t *order = (size_t *)(void *)mo_scratch_take(&work, mo_order_floats(side.size));
-  const bool sorted = how == MO_BASIS_MOVE;
-  switch (mo_basis_move(side.size, pair, tolerance, basis, sorted ? order : NULL, work)) {
-  case MO_BASIS_MOVED:
-    if (sorted && follows != NULL) permute(side, b->shape, order, follows, copy);
-    break;
-  case MO_BASIS_FAILED:
-    counts->fallbacks++;
-    break;
-  default: /* near enough where it is */
-    break;
-  }
+  counts->refreshes += how == MO_BASIS_FIND
+                           ? find_side(side, pair, basis, tolerance, work, counts)
+                           : move_side(b, how == MO_BASIS_MOVE, side, pair, basis, tolerance,
+                                       follows, copy, work, counts);
 }
 
 void mo_eigenbasis_renew(const mo_eigenbasis *b, mo_renewal left, mo_renewal right,

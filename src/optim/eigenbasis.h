@@ -3,8 +3,8 @@
  *     L <- beta L + (1 - beta) G G^T, R likewise;    Q_L, Q_R their eigenvectors
  *     into the basis: Q_L^T x Q_R                    out of it: Q_L x Q_R^T
  *
- * The first basis is by eigh; later ones move by one power iteration and QR (basis.h). A side
- * of size 0 has Q = I.
+ * Q is found by eigh, or moved by one power iteration and QR (basis.h). A side of size 0 has
+ * Q = I.
  */
 #ifndef MOUSSE_OPTIM_EIGENBASIS_H
 #define MOUSSE_OPTIM_EIGENBASIS_H
@@ -32,13 +32,12 @@ void mo_eigenbasis_average(const mo_eigenbasis *b, const float *grad, double bet
                            uint64_t step);
 
 size_t mo_eigenbasis_work_floats(mo_side left, mo_side right);
-void mo_eigenbasis_first(const mo_eigenbasis *b, float *work, mo_counts *counts);
 
-/* How a basis is renewed: found anew by eigh, canonically; moved, with sorting; or turned, which
- * is moved without. */
+/* How a basis is renewed: found anew by eigh; moved, with sorting; or turned, which is moved
+ * without. */
 typedef enum mo_renewal { MO_BASIS_FIND, MO_BASIS_MOVE, MO_BASIS_TURN } mo_renewal;
 
-/* Renews both sides; rows and columns of `follows` (as large as the matrix; NULL: nothing) are
+/* Renews both sides, unless they are near enough, and counts those that were not; rows and columns of `follows` (as large as the matrix; NULL: nothing) are
  * put into the new order, with `copy` as scratch. On failure the old basis stays, counted. */
 void mo_eigenbasis_renew(const mo_eigenbasis *b, mo_renewal left, mo_renewal right,
                          double tolerance, float *follows, float *copy, float *work,

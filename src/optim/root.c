@@ -127,7 +127,8 @@ void mo_root_refresh(mo_side side, const mo_root_rule *rule, float *pair, float 
                      float *work, mo_counts *counts, mo_telemetry *telemetry)
 {
   const mo_refresh method = mo_refresh_resolve(rule->method, side);
-  mo_root_pass pass = {rule, counts, telemetry != NULL, mo_spectra_start()};
+  mo_root_pass pass = {rule, counts, telemetry != NULL, method != MO_REFRESH_QR,
+                       mo_spectra_start()};
   MO_FOR_BLOCKS(side, at)
   {
     const double trace = trace_of(at.size, pair + at.offset);
@@ -141,6 +142,6 @@ void mo_root_refresh(mo_side side, const mo_root_rule *rule, float *pair, float 
     else
       mo_root_by_eigh(&pass, block, work);
   }
-  counts->refreshes++;
+  counts->refreshes += pass.renewed;
   mo_spectra_tell(&pass.spectra, side, telemetry);
 }

@@ -10,6 +10,7 @@ typedef struct mo_root_pass {
   const mo_root_rule *rule;
   mo_counts *counts;
   bool observed;
+  bool renewed; /* more than eigenvalues: qr sets it when a basis has moved */
   mo_spectra spectra;
 } mo_root_pass;
 

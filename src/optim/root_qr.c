@@ -13,23 +13,31 @@ size_t mo_root_qr_floats(size_t n)
                    mo_order_floats(n) + mo_scratch_floats(n) + mo_basis_work_floats(n));
 }
 
-/* The eigenvectors of last time, moved; the first time, and when moving fails, by eigh. */
-static bool renew_basis(mo_root_pass *pass, mo_root_block block, float *basis, float *work)
+/* By eigh: the first time, and when moving fails. */
+static bool find_basis(mo_root_pass *pass, mo_root_block block, float *basis, float *work)
 {
   const size_t n = block.n;
-  const bool first = mo_sum_squares(basis, n * n) == 0.0;
-  float *rest = work;
-  size_t *order = (size_t *)(void *)mo_scratch_take(&rest, mo_order_floats(n));
-  if (!first && mo_basis_move(n, block.pair, pass->rule->tolerance, basis, order, rest) !=
-                    MO_BASIS_FAILED)
-    return true;
-  if (!first) pass->counts->retries++;
   double *matrix = (double *)(void *)work, *values = matrix + n * n;
   if (!mo_decompose(n, block.pair, block.factor, 0.0, pass->rule->ladder, matrix, values,
                     values + n, pass->counts))
     return false;
   for (size_t i = 0; i < n * n; i++) basis[i] = (float)matrix[i];
   return true;
+}
+
+/* The eigenvectors of last time, moved unless they are near enough. */
+static bool renew_basis(mo_root_pass *pass, mo_root_block block, float *basis, float *work)
+{
+  const size_t n = block.n;
+  float *rest = work;
+  size_t *order = (size_t *)(void *)mo_scratch_take(&rest, mo_order_floats(n));
+  mo_basis_result result = MO_BASIS_FAILED;
+  if (mo_sum_squares(basis, n * n) > 0.0) {
+    result = mo_basis_move(n, block.pair, pass->rule->tolerance, basis, order, rest);
+    pass->counts->retries += result == MO_BASIS_FAILED;
+  }
+  pass->renewed = pass->renewed || result != MO_BASIS_KEPT;
+  return result != MO_BASIS_FAILED || find_basis(pass, block, basis, work);
 }
 
 void mo_root_by_qr(mo_root_pass *pass, mo_root_block block, float *basis, float *work)

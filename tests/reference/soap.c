@@ -13,10 +13,11 @@
  *     7. when t mod refresh_every == 0: m is projected back with the old basis; for each side:
  *        order the columns of Q by diag(Q^T*L*Q), largest first; permute v along that side;
  *        Q <- the orthogonal factor of L*Q; then m is projected with the new basis
+ *        (while (t+1)*min(m,n) < dimension that factor is rounding: Q = the eigenvectors again)
  *
  * A side longer than max_precond_dim [10000] has Q = I and no statistics. The sign of a column
- * of Q does not change the update; the basis of a null space is that of ref_eigenbasis. Defaults: lr 3e-3, beta1 .95, beta2 .95, eps 1e-8,
- * weight_decay 0.01, refresh_every 10.
+ * of Q does not change the update; the basis of a null space is that of ref_eigenbasis.
+ * Defaults: lr 3e-3, beta1 .95, beta2 .95, eps 1e-8, weight_decay 0.01, refresh_every 10.
  */
 #include "reference/dense.h"
 #include "reference/parts.h"
@@ -101,8 +102,12 @@ static void move_basis(size_t n, const double *s, double *q, size_t *order)
 
 static void move_side(ref_optimizer *r, int left)
 {
-  const size_t m = r->rows, n = r->cols, side = left ? m : n;
+  const size_t m = r->rows, n = r->cols, side = left ? m : n, small = m < n ? m : n;
   if (!rotated(r, side)) return;
+  if (r->t * small < side) {
+    ref_eigenbasis(side, r->part[left ? LEFT : RIGHT], r->part[left ? BASIS_LEFT : BASIS_RIGHT]);
+    return;
+  }
   size_t *order = calloc(side, sizeof *order);
   if (order == NULL) abort();
   double *v = r->part[SECOND_MOMENT], *old = ref_copy(v, m * n);

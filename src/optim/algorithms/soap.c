@@ -11,7 +11,8 @@
  *         diag(Q^T L Q); v is permuted with them, m is carried over through the original space
  *
  * A side longer than max_precond_dim has Q = I. With refresh_tol a basis that is near enough
- * stays where it is.
+ * stays where it is. While the gradients so far cannot span a side, its Q is found anew instead
+ * of moved (eigen.h).
  */
 #include "optim/pipeline.h"
 
@@ -30,7 +31,10 @@ static const mo_option options[] = {
 
 static const mo_recipe recipe = {
     .stages = {&mo_stage_eigen_adam, &mo_stage_step},
-    .set = {.beta = MO_AS_BETA2, .shape = MO_SHAPE_NONE, .decay = MO_DECAY_AFTER}};
+    .set = {.beta = MO_AS_BETA2,
+            .refresh = MO_REFRESH_QR,
+            .shape = MO_SHAPE_NONE,
+            .decay = MO_DECAY_AFTER}};
 
 MO_PIPELINE(soap, "Adam in the slowly moving eigenbasis of the gradient's second moments",
             options, recipe)

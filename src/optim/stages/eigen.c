@@ -23,6 +23,11 @@ double mo_eigen_flops(const mo_stage_options *o, mo_shape shape)
   return 5.0 * (double)mo_elements(shape) * (left + right) + moves;
 }
 
+bool mo_eigen_due(const mo_step *s)
+{
+  return mo_due(s->u, s->o->refresh_every, s->o->stagger != 0.0);
+}
+
 static mo_renewal way(const mo_step *s, mo_side side, mo_renewal later)
 {
   const double spanned = (double)s->u->step * (double)mo_shorter(s->u->shape);
@@ -33,7 +38,7 @@ static mo_renewal way(const mo_step *s, mo_side side, mo_renewal later)
 
 void mo_eigen_renew(mo_step *s, const mo_eigenbasis *b, mo_renewal later, float *follows)
 {
-  if (!mo_due(s->u, s->o->refresh_every, s->o->stagger != 0.0)) return;
+  if (!mo_eigen_due(s)) return;
   mo_eigenbasis_renew(b, way(s, b->left, later), way(s, b->right, later), s->o->refresh_tol,
                       follows, s->buffers[2], s->work, s->u->counts);
 }

@@ -11,6 +11,8 @@ mo_eigenbasis mo_eigen_basis(const mo_step *s, size_t first);
 size_t mo_eigen_work_floats(const mo_stage_options *o, mo_shape shape);
 double mo_eigen_flops(const mo_stage_options *o, mo_shape shape);
 
+bool mo_eigen_due(const mo_step *s);
+
 /* Renews both sides if that is due, in the way that the option refresh says; `later` is the way
  * of refresh = qr. While the gradients so far cannot span a side, and the first time, its basis
  * is found anew: the QR factor of a matrix that has not full rank is rounding. */

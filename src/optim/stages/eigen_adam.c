@@ -7,7 +7,7 @@
  *         U = sqrt(1 - beta2^t)/(1 - mu^t) Q_L (m / (sqrt(v) + eps)) Q_R^T
  *     after the step:
  *         L <- beta L + (1 - beta) G G^T,   R likewise
- *         every refresh_every steps: Q moves (eigenbasis.h); v is permuted with its columns, m is
+ *         every refresh_every steps: Q moves (eigen.h); v is permuted with its columns, m is
  *         carried over through the original space
  *
  * The basis moves after the step, so that a gradient never meets a basis made from itself. A
@@ -84,17 +84,13 @@ static void finish(mo_step *s)
 {
   const mo_eigenbasis b = mo_eigen_basis(s, BASIS);
   const mo_stage_options *o = s->o;
+  const bool carried = s->u->step > 1; /* there is a basis to carry it over from */
   float *original = s->buffers[0], *half = s->buffers[1], *first = s->state[FIRST];
   mo_eigenbasis_average(&b, s->grad, mo_stats_beta(o), s->u->step);
-  if (s->u->step == 1) {
-    mo_eigenbasis_first(&b, s->work, s->u->counts);
-    return;
-  }
-  if (!mo_due(s->u, o->refresh_every, o->stagger != 0.0)) return;
-  mo_eigenbasis_rotate(&b, MO_TRANSPOSED, first, half, original);
-  mo_eigenbasis_renew(&b, MO_BASIS_MOVE, MO_BASIS_MOVE, o->refresh_tol, s->state[ROOT_SECOND],
-                      half, s->work, s->u->counts);
-  mo_eigenbasis_rotate(&b, MO_PLAIN, original, half, first);
+  if (!mo_eigen_due(s)) return;
+  if (carried) mo_eigenbasis_rotate(&b, MO_TRANSPOSED, first, half, original);
+  mo_eigen_renew(s, &b, MO_BASIS_MOVE, s->state[ROOT_SECOND]);
+  if (carried) mo_eigenbasis_rotate(&b, MO_PLAIN, original, half, first);
 }
 
 const mo_stage mo_stage_eigen_adam = {.layout = layout,

@@ -16,7 +16,7 @@
 
 static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *arrays)
 {
-  const size_t count = mo_stage_kron.layout(o, shape, arrays);
+  const size_t count = mo_kron_layout(o, shape, arrays);
   for (size_t i = 0; i < count; i++) {
     arrays[i].degree = 0;
     arrays[i].side = (mo_side){0};
@@ -102,13 +102,8 @@ static double flops(const mo_stage_options *o, mo_shape shape)
          2.0 * (double)mo_elements(shape) * (double)(shape.rows + shape.cols);
 }
 
-static size_t work_floats(const mo_stage_options *o, mo_shape shape)
-{
-  return mo_stage_kron.work_floats(o, shape);
-}
-
 const mo_stage mo_stage_fisher = {.layout = layout,
-                                  .work_floats = work_floats,
+                                  .work_floats = mo_kron_work_floats,
                                   .flops = flops,
                                   .apply = apply,
                                   .again = again};

@@ -242,7 +242,7 @@ static void finish(mo_step *s)
     start(s, &b);
   else
     statistics(s, &b);
-  if (!mo_due(s->u, s->o->refresh_every, s->o->stagger != 0.0)) return;
+  if (!mo_eigen_due(s)) return;
   float *original = s->buffers[0], *half = s->buffers[1];
   if (carried) mo_eigenbasis_rotate(&b, MO_TRANSPOSED, s->state[FIRST], half, original);
   mo_eigen_renew(s, &b, MO_BASIS_TURN, NULL);

@@ -53,7 +53,7 @@ bool mo_kron_fused(const mo_stage_options *o, mo_shape shape)
          (o->form == MO_FORM_FUSED || (o->form == MO_FORM_AUTO && mo_fused_pays(&f)));
 }
 
-static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *arrays)
+size_t mo_kron_layout(const mo_stage_options *o, mo_shape shape, mo_state_array *arrays)
 {
   const mo_side left = mo_kron_side(o, shape, false), right = mo_kron_side(o, shape, true);
   const mo_refresh method = (mo_refresh)o->refresh;
@@ -79,7 +79,7 @@ static size_t side_floats(const mo_stage_options *o, mo_side side)
   return copy + mo_root_work_floats(method_of(o), side);
 }
 
-static size_t work_floats(const mo_stage_options *o, mo_shape shape)
+size_t mo_kron_work_floats(const mo_stage_options *o, mo_shape shape)
 {
   return mo_larger(side_floats(o, mo_kron_side(o, shape, false)),
                    side_floats(o, mo_kron_side(o, shape, true)));
@@ -208,8 +208,8 @@ static void again(mo_step *s)
   mo_kron_multiply(s, s->inner_state);
 }
 
-const mo_stage mo_stage_kron = {.layout = layout,
-                                .work_floats = work_floats,
+const mo_stage mo_stage_kron = {.layout = mo_kron_layout,
+                                .work_floats = mo_kron_work_floats,
                                 .flops = flops,
                                 .apply = apply,
                                 .again = again,

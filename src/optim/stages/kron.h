@@ -8,8 +8,10 @@
  * size 0: it is not preconditioned. */
 mo_side mo_kron_side(const mo_stage_options *o, mo_shape shape, bool right);
 
-/* For relatives that share kron's four arrays: statistics and roots as kron has them; x brought
+/* For relatives that share kron's four arrays: the arrays and the workspace; statistics and roots as kron has them; x brought
  * to a size that the roots take; x <- P_L x P_R. */
+size_t mo_kron_layout(const mo_stage_options *o, mo_shape shape, mo_state_array *arrays);
+size_t mo_kron_work_floats(const mo_stage_options *o, mo_shape shape);
 void mo_kron_observe(mo_step *s);
 void mo_kron_make_room(mo_step *s, float *const *state);
 void mo_kron_multiply(mo_step *s, float *const *state);

@@ -49,18 +49,8 @@ static double flops(const mo_stage_options *o, mo_shape shape)
   return 2.0 * mo_stage_kron.flops(o, shape);
 }
 
-static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *arrays)
-{
-  return mo_stage_kron.layout(o, shape, arrays);
-}
-
-static size_t work_floats(const mo_stage_options *o, mo_shape shape)
-{
-  return mo_stage_kron.work_floats(o, shape);
-}
-
-const mo_stage mo_stage_sum = {.layout = layout,
-                               .work_floats = work_floats,
+const mo_stage mo_stage_sum = {.layout = mo_kron_layout,
+                               .work_floats = mo_kron_work_floats,
                                .flops = flops,
                                .apply = apply,
                                .again = again};
