@@ -187,6 +187,7 @@ mousse_status mousse_add_group(mousse_optimizer *opt, const char *algorithm, int
   assert(found->config_bytes <= MO_MAX_CONFIG);
   mo_options_start(table, made.config);
   made.lr = mo_option_find(table, "lr");
+  made.lr_peak = mo_option_find(table, "lr_peak");
   made.weight_decay = mo_option_find(table, "weight_decay");
   opt->groups[opt->group_count] = made;
   *group = (int)opt->group_count++;

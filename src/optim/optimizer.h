@@ -25,9 +25,9 @@
 
 typedef struct mo_group {
   const mo_algorithm *algorithm;
-  void *config;                       /* owned: algorithm->config_bytes */
-  bool *scheduled;                    /* owned, for each option: it was set after prepare */
-  const mo_option *lr, *weight_decay; /* NULL: it has none */
+  void *config;    /* owned: algorithm->config_bytes */
+  bool *scheduled; /* owned, for each option: it was set after prepare */
+  const mo_option *lr, *lr_peak, *weight_decay; /* NULL: it has none */
 } mo_group;
 
 /* Most bytes of an algorithm's config: copies of it are made on the stack. */

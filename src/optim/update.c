@@ -67,6 +67,13 @@ static void multiply_option(const mo_option *option, void *config, double factor
   mo_option_put(option, config, value < option->info.max ? value : option->info.max);
 }
 
+/* The schedule's highest lr, unless it was given, is what lr would be without lr_factor. */
+static void settle_peak(const mo_group *group, void *config, double factor)
+{
+  if (group->lr_peak != NULL && mo_option_get(group->lr_peak, config) == 0.0)
+    mo_option_put(group->lr_peak, config, factor * mo_option_get(group->lr, config));
+}
+
 /* The group's options with the factors of the object and of the parameter; in `copy`, unless
  * they are all 1. */
 static const void *tuned(const mousse_optimizer *opt, const mo_param *param, double *copy)
@@ -76,6 +83,7 @@ static const void *tuned(const mousse_optimizer *opt, const mo_param *param, dou
   const double decay = param->options.weight_decay_factor;
   if (lr == 1.0 && decay == 1.0) return group->config;
   memcpy(copy, group->config, group->algorithm->config_bytes);
+  settle_peak(group, copy, param->options.lr_factor);
   multiply_option(group->lr, copy, lr);
   multiply_option(group->weight_decay, copy, decay);
   return copy;

@@ -64,6 +64,33 @@ static const row table[] = {
     {"newtonmuon", "eps=0.01 beta=0.5 refresh_every=3 nesterov=0", 1e-2},
     {"namo", "decay=cautious weight_decay=1", 1e-3},
     {"soapmuon", "decay=corrected weight_decay=1 lr_peak=0.1", 2e-2},
+    /* parts that are none of these algorithms' */
+    {"spectral", "decay=corrected weight_decay=1 lr_peak=0.1", 1e-3},
+    {"spectral", "decay=independent weight_decay=0.01 lr_peak=0.1", 1e-3},
+    {"spectral", "decay=cautious weight_decay=1", 1e-3},
+    {"spectral", "radius=brake weight_decay=1", 1e-3},
+    {"spectral", "radius=pin weight_decay=1", 1e-3},
+    {"spectral", "radius=pin decay=cautious weight_decay=1", 1e-3},
+    {"spectral", "radius=brake_pin decay=cautious weight_decay=1 floor=row", 1e-3},
+    {"spectral", "radius=brake floor=matrix floor_target=4", 1e-3},
+    {"spectral", "floor=row floor_target=1.5 shape=jordan", 1e-3},
+    {"spectral", "radius=ball lr=0.1", 1e-3},
+    {"spectral", "inner=rows", 1e-3},
+    {"spectral", "inner=columns nesterov=0", 1e-3},
+    {"spectral", "kernel=two mu2=0.8 mix=0.3", 1e-3},
+    {"spectral", "kernel=two mix=0.9 mix_end=0.2 mix_fall=5 mix_last=20 nesterov=0", 1e-3},
+    {"spectral", "kernel=many mix=0.857369", 1e-3},
+    {"spectral", "kernel=many momenta=3 oldest=30 mix_end=0.3 mix_fall=4 mix_last=12", 1e-3},
+    {"spectral", "kernel=many nesterov=0 youngest=1", 1e-3},
+    {"spectral", "mu_schedule=warmup mu_warmup=12", 1e-3},
+    {"spectral", "mu_schedule=cycle mu_warmup=6 mu_fall=10 mu_last=20 mu_end=0.5", 1e-3},
+    {"soapmuon", "gate=1", 2e-2},
+    {"soapmuon", "gate=1 gate_floor=0.45 gate_cap=0.85 sides=small", 2e-2},
+    /* the records of 2026: gate, brake, floor, pin, cautious decay, scheduled mu */
+    {"soapmuon",
+     "gate=1 gate_floor=0.45 gate_cap=0.85 radius=brake_pin floor=row decay=cautious "
+     "weight_decay=0.025 mu_schedule=cycle mu_warmup=8 mu_fall=15 mu_last=25",
+     2e-2},
 };
 
 static void test_against_the_references(void **state)
@@ -110,6 +137,52 @@ static const reduction reductions[] = {
      "mousse", "mu=0 beta=0 alpha=0.2 eps=0.0005 outer=0 refresh_every=1 shape=jordan", 1e-3,
      "swt"},
     {"namo", "decay=corrected", "namo", "", 1e-6, "s"}, /* at a constant lr */
+    /* a basis that is always near enough is never renewed */
+    {"soap", "refresh_tol=1 refresh_every=1", "soap", "refresh_every=1000", 1e-6, "s"},
+    {"soapmuon", "refresh_tol=1", "soapmuon", "refresh_every=1000", 1e-6, "s"},
+    {"sinksoap", "refresh_tol=1", "sinksoap", "refresh_every=1000", 1e-6, "s"},
+    {"klshampoo", "refresh_tol=1 refresh_every=1", "klshampoo", "refresh_every=1000", 1e-6,
+     "swt"},
+    {"klsoap", "refresh_tol=1 refresh_every=1", "klsoap", "refresh_every=1000", 1e-4, "swt"},
+    /* every algorithm is a choice of options of the stages */
+    {"spectral", "", "muon", "", 1e-6, "swt"},
+    {"spectral", "inner=kron nesterov=0", "mousse", "", 1e-6, "swt"},
+    {"spectral", "inner=kron nesterov=0 post=rows", "mousse", "post=rows", 1e-6, "swt"},
+    {"spectral", "post=rows axis=rows newton_schulz=jordan5 shape=jordan weight_decay=0",
+     "normuon", "", 1e-3, "swt"},
+    {"spectral",
+     "inner=diag outer=0 alpha=0.5 eps=1e-10 newton_schulz=jordan5 shape=jordan lr=0.1 "
+     "weight_decay=0.0125",
+     "muon2", "", 1e-3, "swt"},
+    {"spectral",
+     "inner=rms beta=0.9 beta2=0.9 eps=1e-8 refresh=qr refresh_every=1 newton_schulz=exact12 "
+     "divisor=schatten4 shape=jordan lr=0.0375 weight_decay=0",
+     "soapmuon", "", 1e-3, "swt"},
+    {"spectral",
+     "inner=sinkhorn eps=1e-8 refresh_every=1 ortho=none graft=0 norm=sqrt_min shape=jordan "
+     "lr=0.04 weight_decay=0.025",
+     "sinksoap", "", 1e-3, "s"},
+    {"spectral",
+     "inner=fisher graft=1 nesterov=0 eps=0.001 trace_norm=0 weight_decay=0 refresh_every=1 "
+     "mu=0",
+     "fismo", "mu=0", 1e-3, "swt"},
+    /* no memory: the fourth root of both sides, and half a root of one, are the polar factor */
+    {"spectral",
+     "mu=0 beta=0 inner=kron alpha=0.25 eps=1e-10 refresh_every=1 ortho=none outer=0 graft=0 "
+     "norm=sqrt_min",
+     "muon", "mu=0 newton_schulz=exact", 1e-2, "s"},
+    {"spectral",
+     "mu=0 beta=0 inner=kron alpha=0.5 sides=small eps=1e-10 refresh_every=1 ortho=none "
+     "outer=0 "
+     "graft=0 norm=sqrt_min",
+     "muon", "mu=0 newton_schulz=exact", 1e-2, "swt"},
+    /* momenta of the same age; a norm that an exact factor has already; rows that are equal */
+    {"spectral", "kernel=two mu2=0.95", "muon", "", 1e-4, "swt"},
+    {"spectral", "kernel=many youngest=19 oldest=19", "muon", "", 1e-4, "swt"},
+    {"spectral", "newton_schulz=exact norm=sqrt_min", "muon", "newton_schulz=exact", 1e-4,
+     "swt"},
+    {"soapmuon", "gate=1 gate_cap=0 lr=0.02", "muon",
+     "newton_schulz=exact12 shape=jordan weight_decay=0", 1e-2, "swt"},
 };
 
 /* |A - B| / |B - W_0| after STEPS steps. */
@@ -153,11 +226,44 @@ static void test_reductions(void **state)
   assert_int_equal(wrong, 0);
 }
 
+/* CASPR's operator applied twice is L^-1/2 X + 2 L^-1/4 X R^-1/4 + X R^-1/2: without the squares it
+ * is Shampoo's. */
+static void test_the_sum_is_made_of_its_parts(void **state)
+{
+  (void)state;
+#define ALIKE "ortho=none outer=0 graft=0 weight_decay=0 trace_norm=0 eps=0.01 refresh_every=1 "
+  static const char *const parts[4] = {
+      ALIKE "inner=sum alpha=0.25", ALIKE "inner=kron alpha=0.25",
+      ALIKE "inner=kron alpha=0.5 sides=left", ALIKE "inner=kron alpha=0.5 sides=right"};
+  for (size_t s = 0; s < 3; s++) {
+    const size_t count = shapes[s][0] * shapes[s][1];
+    double *moved[4];
+    for (size_t k = 0; k < 4; k++) {
+      rig r;
+      rig_single(&r, NULL, "spectral", shapes[s][0], shapes[s][1], parts[k]);
+      double *start = to_double(r.params[0].value, count);
+      for (uint64_t t = 1; t <= 5; t++) {
+        gradient(&r.params[0], FULL, t);
+        assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+      }
+      moved[k] = to_double(r.params[0].value, count);
+      for (size_t i = 0; i < count; i++) moved[k][i] -= start[i];
+      free(start);
+      rig_stop(&r);
+    }
+    for (size_t i = 0; i < count; i++)
+      moved[1][i] = 2 * moved[1][i] + moved[2][i] + moved[3][i];
+    assert_true(distance(moved[0], moved[1], count) < 1e-3 * ref_norm(moved[1], count));
+    for (size_t k = 0; k < 4; k++) free(moved[k]);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_against_the_references),
       cmocka_unit_test(test_reductions),
+      cmocka_unit_test(test_the_sum_is_made_of_its_parts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

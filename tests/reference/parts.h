@@ -14,6 +14,9 @@ void ref_average(size_t count, const double *x, double beta, double *s);
 /* m <- mu*m + (1-mu)*g; x = m, or (1-mu)*g + mu*m with nesterov. */
 void ref_momentum(size_t count, const double *g, double mu, int nesterov, double *m, double *x);
 
+/* mu [.95] of this step by option mu_schedule (stages.c). */
+double ref_mu(const ref_optimizer *r);
+
 double ref_dot(size_t count, const double *a, const double *b);
 double ref_trace(size_t n, const double *s);
 void ref_identity(size_t n, double *s);

@@ -70,6 +70,6 @@ double ref_correction(const ref_optimizer *r, double beta, uint64_t t);
 extern const ref_algorithm ref_mousse, ref_muon, ref_soap, ref_shampoo, ref_adamw, ref_lion,
     ref_sgd, ref_normuon, ref_adamuon, ref_polargrad, ref_namo, ref_muon2, ref_asgo, ref_dasgo,
     ref_fismo, ref_klshampoo, ref_klsoap, ref_caspr, ref_pmuon, ref_soapmuon, ref_sinksoap,
-    ref_dion2, ref_sumo, ref_limuon, ref_kfac, ref_newtonmuon;
+    ref_dion2, ref_stages, ref_sumo, ref_limuon, ref_kfac, ref_newtonmuon;
 
 #endif

@@ -105,7 +105,8 @@ static void move_side(ref_optimizer *r, int left)
   const size_t m = r->rows, n = r->cols, side = left ? m : n, small = m < n ? m : n;
   if (!rotated(r, side)) return;
   if (r->t * small < side) {
-    ref_eigenbasis(side, r->part[left ? LEFT : RIGHT], r->part[left ? BASIS_LEFT : BASIS_RIGHT]);
+    ref_eigenbasis(side, r->part[left ? LEFT : RIGHT],
+                   r->part[left ? BASIS_LEFT : BASIS_RIGHT]);
     return;
   }
   size_t *order = calloc(side, sizeof *order);

@@ -10,6 +10,10 @@
  *         later:  order the columns of Q by diag(Q^T*L*Q), largest first, v with them;
  *                 Q <- the orthogonal factor of L*Q
  *
+ * gate on: Y = X*||X0||_4/||X||_4;  X = X0 + g*(Y - X0), rescaled to ||X0||_4, with
+ *     g = clip((cos(Y,X0) - .2)/.8, 0, 1)*clip(cos(Y,G)/max(cos(X0,G), 1e-8), 0, 1), then clipped to
+ *     [gate_floor, gate_cap];  ||X||_4 = ||X*X^T||^(1/2)
+ *
  * A side not in `sides` has Q = I. Where the eigenvectors replace an older basis, v stays.
  * e = eps*mean(v). X is given the norm of X0.
  * Defaults: lr .0375, mu .95, beta .9, beta2 .9, eps 1e-8, refresh_every 1, weight_decay 0,
@@ -53,6 +57,39 @@ static void whiten(ref_optimizer *r, double *x)
   for (size_t i = 0; i < m * n; i++) x[i] = v[i] > 0 ? x[i] / sqrt(fmax(v[i], floor)) : 0;
   ref_from_basis(m, n, left, right, x);
   ref_rescale(m * n, norm, x);
+}
+
+static double four_norm(size_t m, size_t n, const double *x)
+{
+  double *gram = ref_zeros(m * m);
+  ref_average_left(m, n, x, 0, gram);
+  const double norm = sqrt(ref_norm(gram, m * m));
+  free(gram);
+  return norm;
+}
+
+static double clip(double x, double low, double high)
+{
+  return fmin(fmax(x, low), high);
+}
+
+static double cosine(size_t count, const double *a, const double *b)
+{
+  return ref_dot(count, a, b) / (ref_norm(a, count) * ref_norm(b, count));
+}
+
+/* y, which is x0 whitened, becomes what the gate lets through of it. */
+static void pass_gate(const ref_optimizer *r, const double *g, const double *x0, double *y)
+{
+  const size_t m = r->rows, n = r->cols;
+  const double length = four_norm(m, n, x0);
+  ref_scale(y, m * n, length / four_norm(m, n, y));
+  const double first = clip((cosine(m * n, y, x0) - 0.2) / 0.8, 0, 1);
+  const double second = clip(cosine(m * n, y, g) / fmax(cosine(m * n, x0, g), 1e-8), 0, 1);
+  const double gate =
+      clip(first * second, ref_number(r, "gate_floor", 0), ref_number(r, "gate_cap", 1));
+  for (size_t i = 0; i < m * n; i++) y[i] = x0[i] + gate * (y[i] - x0[i]);
+  ref_scale(y, m * n, length / four_norm(m, n, y));
 }
 
 /* order[0..n) = indices of the estimates, largest first; equal ones keep their order. */
@@ -111,9 +148,11 @@ static void step(ref_optimizer *r, double *w, const double *g)
   const size_t m = r->rows, n = r->cols;
   const double beta = ref_number(r, "beta", 0.9);
   double *x = ref_zeros(m * n), *u = ref_zeros(m * n);
-  ref_momentum(m * n, g, ref_number(r, "mu", 0.95), ref_number(r, "nesterov", 1) != 0,
-               r->part[MOMENTUM], x);
+  ref_momentum(m * n, g, ref_mu(r), ref_number(r, "nesterov", 1) != 0, r->part[MOMENTUM], x);
+  double *x0 = ref_copy(x, m * n);
   if (r->t > 1) whiten(r, x);
+  if (r->t > 1 && ref_number(r, "gate", 0) != 0) pass_gate(r, g, x0, x);
+  free(x0);
   ref_orthogonalise(r, REF_EXACT12, REF_SCHATTEN4, m, n, x, u);
   ref_apply(r, (ref_finish){0.0375, 0, REF_JORDAN}, w, u);
   ref_average_left(m, n, g, beta, r->part[LEFT]);

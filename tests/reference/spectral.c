@@ -11,6 +11,14 @@
  *     corrected    W <- W*(1 - lr^2/lr_peak*wd) - s*U
  *     independent  W <- W*(1 - lr/lr_peak*wd) - s*U
  *     cautious     W <- W - lr*wd*W where U*W >= 0, then - s*U
+ *
+ * radius and floor, with V = shape*U, in this order:
+ *     brake      c = <V,W>/||W||^2; c < 0: V <- V - c/2*W
+ *     floor      row: V_i <- V_i*max(1, floor_target*||W_i||/||V_i||); matrix: V as one row
+ *     pin        r = ||W|| - lr*<V,W>/||W||; W <- W - lr*V; W <- W*r/||W||; then the decay, whose
+ *                cautious mask is that of V and the W of before
+ *     brake_pin  brake and pin
+ *     ball       R = ||W||; W <- R*(W - lr*R*V/||V||)/||.||; no decay
  */
 #include "reference/dense.h"
 #include "reference/reference.h"
@@ -145,21 +153,88 @@ static double shape_scale(const ref_optimizer *r, size_t otherwise)
   }
 }
 
+enum { DECOUPLED, CORRECTED, INDEPENDENT, CAUTIOUS };
+static const char *const decays[] = {"decoupled", "corrected", "independent", "cautious", NULL};
+enum { FREE, BRAKE, PIN, BALL, BRAKE_PIN };
+static const char *const radii[] = {"free", "brake", "pin", "ball", "brake_pin", NULL};
+
+/* What the decay takes off W. */
+static double shrinkage(const ref_optimizer *r, ref_finish defaults)
+{
+  const double lr = ref_number(r, "lr", defaults.lr), given = ref_number(r, "lr_peak", 0);
+  const double peak = given > 0 ? given : lr;
+  const double part = ref_number(r, "weight_decay", defaults.weight_decay);
+  switch (ref_choice(r, "decay", decays, DECOUPLED)) {
+  case CORRECTED:
+    return part * lr * lr / peak;
+  case INDEPENDENT:
+    return part * lr / peak;
+  default:
+    return part * lr;
+  }
+}
+
+static double along(size_t count, const double *v, const double *w)
+{
+  double sum = 0;
+  for (size_t i = 0; i < count; i++) sum += v[i] * w[i];
+  return sum;
+}
+
+static void brake(size_t count, const double *w, double *v)
+{
+  const double squares = along(count, w, w);
+  const double c = squares > 0 ? along(count, v, w) / squares : 0;
+  for (size_t i = 0; i < count && c < 0; i++) v[i] -= c / 2 * w[i];
+}
+
+static void lift(const ref_optimizer *r, const double *w, double *v)
+{
+  static const char *const floors[] = {"none", "matrix", "row", NULL};
+  const size_t all = r->rows * r->cols, rule = ref_choice(r, "floor", floors, 0);
+  const size_t length = rule == 2 ? r->cols : all;
+  if (rule == 0) return;
+  for (size_t at = 0; at < all; at += length) {
+    const double least = ref_number(r, "floor_target", 0.3825) * ref_norm(w + at, length);
+    const double norm = ref_norm(v + at, length);
+    if (norm > 0 && norm < least) ref_scale(v + at, length, least / norm);
+  }
+}
+
+/* W - step*V, brought to this norm. */
+static void move_to(size_t count, double step, double norm, const double *v, double *w)
+{
+  for (size_t i = 0; i < count; i++) w[i] -= step * v[i];
+  ref_scale(w, count, norm / ref_norm(w, count));
+}
+
+static void shrink(size_t count, double part, const double *v, const double *before, double *w)
+{
+  for (size_t i = 0; i < count; i++)
+    if (v == NULL || v[i] * before[i] >= 0) w[i] *= 1 - part;
+}
+
 void ref_apply(const ref_optimizer *r, ref_finish defaults, double *w, const double *u)
 {
-  enum { DECOUPLED, CORRECTED, INDEPENDENT, CAUTIOUS };
-  static const char *const rules[] = {"decoupled", "corrected", "independent", "cautious",
-                                      NULL};
-  const double lr = ref_number(r, "lr", defaults.lr), peak = ref_number(r, "lr_peak", lr);
-  const double scale = lr * shape_scale(r, defaults.shape);
-  const size_t rule = ref_choice(r, "decay", rules, DECOUPLED);
-  double shrink = lr * ref_number(r, "weight_decay", defaults.weight_decay);
-  if (rule == CORRECTED) shrink *= lr / peak;
-  if (rule == INDEPENDENT) shrink /= peak;
-  for (size_t i = 0; i < r->rows * r->cols; i++) {
-    const int spared = rule == CAUTIOUS && u[i] * w[i] < 0;
-    w[i] = (spared ? w[i] : w[i] * (1 - shrink)) - scale * u[i];
+  const size_t count = r->rows * r->cols, radius = ref_choice(r, "radius", radii, FREE);
+  const double lr = ref_number(r, "lr", defaults.lr), part = shrinkage(r, defaults);
+  const int cautious = ref_choice(r, "decay", decays, DECOUPLED) == CAUTIOUS;
+  double *v = ref_copy(u, count), *before = ref_copy(w, count);
+  ref_scale(v, count, shape_scale(r, defaults.shape));
+  if (radius == BRAKE || radius == BRAKE_PIN) brake(count, w, v);
+  lift(r, w, v);
+  const double norm = ref_norm(w, count), length = ref_norm(v, count);
+  if (radius == BALL && norm > 0 && length > 0) {
+    move_to(count, lr * norm / length, norm, v, w);
+  } else if ((radius == PIN || radius == BRAKE_PIN) && norm > 0) {
+    move_to(count, lr, norm - lr * along(count, v, w) / norm, v, w);
+    shrink(count, part, cautious ? v : NULL, before, w);
+  } else {
+    shrink(count, part, cautious ? v : NULL, before, w);
+    for (size_t i = 0; i < count; i++) w[i] -= lr * v[i];
   }
+  free(before);
+  free(v);
 }
 
 void ref_apply_spectral(const ref_optimizer *r, double *w, const double *u)

@@ -20,6 +20,7 @@ static const mo_option options[] = {
     MO_STAGE_MOMENT_GRAFT,
     MO_STAGE_REFRESH_EVERY(20, "steps between preconditioners"),
     MO_STAGE_REFRESH,
+    MO_STAGE_REFRESH_TOL,
     MO_STAGE_STAGGER,
     MO_STAGE_DECAY(MO_DECAY_DECOUPLED),
     MO_STAGE_LR_PEAK,

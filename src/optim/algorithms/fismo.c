@@ -23,6 +23,7 @@ static const mo_option options[] = {
     MO_STAGE_GRAFT(1),
     MO_STAGE_REFRESH_EVERY(1, "steps between preconditioners"),
     MO_STAGE_REFRESH,
+    MO_STAGE_REFRESH_TOL,
     MO_STAGE_STAGGER,
     MO_STAGE_NEWTON_SCHULZ(MO_YOU5),
     MO_STAGE_SHAPE(MO_SHAPE_SPECTRAL),

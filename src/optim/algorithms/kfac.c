@@ -20,6 +20,7 @@ static const mo_option options[] = {
     MO_STAGE_NUMBER(eps, 1e-3, 1e-10, 1e6, "damping of the curvature"),
     MO_STAGE_KL_CLIP(1e-3),
     MO_STAGE_REFRESH_EVERY(1, "steps between decompositions"),
+    MO_STAGE_REFRESH_TOL,
     MO_STAGE_STAGGER,
     MO_STAGE_DECAY(MO_DECAY_DECOUPLED),
     MO_STAGE_LR_PEAK,

@@ -9,10 +9,9 @@
  */
 #include "optim/stages/kl.h"
 
-static const mo_option options[] =
-    MO_KL_OPTIONS(MO_STAGE_BETA2(0.98, "decay of the second moment in the basis"),
-                  MO_STAGE_NUMBER(eps, 1e-8, 1e-20, 1e3,
-                                  "added to the root of the second moment"));
+static const mo_option options[] = MO_KL_OPTIONS(
+    MO_STAGE_BETA2(0.98, "decay of the second moment in the basis"),
+    MO_STAGE_NUMBER(eps, 1e-8, 1e-20, 1e3, "added to the root of the second moment"));
 
 static const mo_recipe recipe = MO_KL_RECIPE(MO_INNER_KL_ADAM);
 

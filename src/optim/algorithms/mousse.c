@@ -37,6 +37,8 @@ static const mo_option options[] = {
     MO_STAGE_BETA2(0.95, "post: decay of the second moment"),
     MO_STAGE_SHAPE(MO_SHAPE_SPECTRAL),
     MO_STAGE_WEIGHT_DECAY(0.01),
+    MO_STAGE_DECAY(MO_DECAY_DECOUPLED),
+    MO_STAGE_LR_PEAK,
     MO_STAGE_BLOCK(0),
     MO_STAGE_FORM(MO_FORM_AUTO),
     MO_STAGE_REFRESH,

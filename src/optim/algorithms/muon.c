@@ -13,6 +13,8 @@ static const mo_option options[] = {
     MO_STAGE_NEWTON_SCHULZ(MO_YOU5),
     MO_STAGE_SHAPE(MO_SHAPE_SPECTRAL),
     MO_STAGE_WEIGHT_DECAY(0.01),
+    MO_STAGE_DECAY(MO_DECAY_DECOUPLED),
+    MO_STAGE_LR_PEAK,
 };
 
 static const mo_recipe recipe = {

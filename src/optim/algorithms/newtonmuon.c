@@ -19,6 +19,7 @@ static const mo_option options[] = {
     MO_STAGE_NUMBER(eps, 0.2, 1e-6, 1e3, "damping, as a part of the mean eigenvalue"),
     MO_STAGE_REFRESH_EVERY(64, "steps between inverses"),
     MO_STAGE_REFRESH,
+    MO_STAGE_REFRESH_TOL,
     MO_STAGE_STAGGER,
     MO_STAGE_NEWTON_SCHULZ(MO_JORDAN5),
     MO_STAGE_SHAPE(MO_SHAPE_JORDAN),

@@ -20,6 +20,8 @@ static const mo_option options[] = {
     MO_STAGE_CALLED("eps", eps2, 1e-10, 1e-20, 1e3, "added to the root of the second moment"),
     MO_STAGE_SHAPE(MO_SHAPE_JORDAN),
     MO_STAGE_WEIGHT_DECAY(0),
+    MO_STAGE_DECAY(MO_DECAY_DECOUPLED),
+    MO_STAGE_LR_PEAK,
 };
 
 static const mo_recipe recipe = {

@@ -7,8 +7,8 @@
  *     m != n: NorMuon's scaling along the longer side, with beta2
  *     W <- W (1 - lr weight_decay) - lr shape(m, n) U
  *
- * No Newton-Schulz and no second moment of elements. Without memory (mu = beta = 0) U is the
- * polar factor of G.
+ * The basis is by eigh, as published; sides of 512 and more move theirs by QR. No Newton-Schulz
+ * and no second moment of elements. Without memory (mu = beta = 0) U is the polar factor of G.
  */
 #include "optim/pipeline.h"
 
@@ -22,6 +22,7 @@ static const mo_option options[] = {
     MO_STAGE_FLOORS(MO_FLOORS_RELATIVE),
     MO_STAGE_SINKHORN(10),
     MO_STAGE_REFRESH_EVERY(1, "steps between bases"),
+    MO_STAGE_REFRESH_TOL,
     MO_STAGE_STAGGER,
     MO_STAGE_SHAPE(MO_SHAPE_JORDAN),
     MO_STAGE_DECAY(MO_DECAY_DECOUPLED),
@@ -33,7 +34,7 @@ static const mo_recipe recipe = {.stages = {&mo_stage_momentum, &mo_stage_eigen_
                                             &mo_stage_norm, &mo_stage_rows, &mo_stage_step},
                                  .set = {.average = MO_AVERAGE,
                                          .inner = MO_INNER_SINKHORN,
-                                         .refresh = MO_REFRESH_EIGH,
+                                         .refresh = MO_REFRESH_AUTO,
                                          .norm = MO_NORM_SQRT_MIN,
                                          .axis = MO_AXIS_LONGER}};
 

@@ -29,12 +29,11 @@ static const mo_option options[] = {
     MO_STAGE_STAGGER,
 };
 
-static const mo_recipe recipe = {
-    .stages = {&mo_stage_eigen_adam, &mo_stage_step},
-    .set = {.beta = MO_AS_BETA2,
-            .refresh = MO_REFRESH_QR,
-            .shape = MO_SHAPE_NONE,
-            .decay = MO_DECAY_AFTER}};
+static const mo_recipe recipe = {.stages = {&mo_stage_eigen_adam, &mo_stage_step},
+                                 .set = {.beta = MO_AS_BETA2,
+                                         .refresh = MO_REFRESH_QR,
+                                         .shape = MO_SHAPE_NONE,
+                                         .decay = MO_DECAY_AFTER}};
 
 MO_PIPELINE(soap, "Adam in the slowly moving eigenbasis of the gradient's second moments",
             options, recipe)

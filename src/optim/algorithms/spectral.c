@@ -6,10 +6,10 @@
  *     N <- post scaling of N                                    post, axis, beta2
  *     U  = inner preconditioner of N, once more                 outer
  *     U <- norm by rule, or that of N                           norm, graft
- *     W <- decayed W - lr shape(m, n) U, of some radius         decay, radius
+ *     W <- decayed W - lr shape(m, n) U, of some radius         decay, radius, floor
  *
  * As it comes it is Muon. inner = kron makes it Mousse, inner = rms Muon in SOAP's basis, and
- * post = rows NorMuon of either. Which combinations are any good is another matter.
+ * post = rows NorMuon of either; inner = rows is MuonEq. Which combinations are any good is another matter.
  */
 #include "optim/pipeline.h"
 
@@ -20,9 +20,18 @@ static const mo_option options[] = {
     MO_STAGE_KERNEL,
     MO_STAGE_MU2(0.99),
     MO_STAGE_MIX(0.5),
+    MO_STAGE_MIX_END(0.1),
+    MO_STAGE_MIX_FALL(1000),
+    MO_STAGE_MIX_LAST(0),
+    MO_STAGE_MOMENTA(8),
+    MO_STAGE_YOUNGEST(3),
+    MO_STAGE_OLDEST(64),
     MO_STAGE_MU_SCHEDULE,
     MO_STAGE_MU_START(0.85),
     MO_STAGE_MU_WARMUP(300),
+    MO_STAGE_MU_END(0.85),
+    MO_STAGE_MU_FALL(1000),
+    MO_STAGE_MU_LAST(0),
     MO_STAGE_INNER(MO_INNER_NONE),
     MO_STAGE_SIDES(MO_SIDES_BOTH),
     MO_STAGE_BETA(0.95),
@@ -32,11 +41,15 @@ static const mo_option options[] = {
                     "inner = diag with outer: floor, as a part of the mean"),
     MO_STAGE_FLOORS(MO_FLOORS_RELATIVE),
     MO_STAGE_SINKHORN(10),
+    MO_STAGE_GATE,
+    MO_STAGE_GATE_FLOOR(0),
+    MO_STAGE_GATE_CAP(1),
     MO_STAGE_TRACE_NORM(1),
     MO_STAGE_STATS_OF(MO_OF_GRADIENT),
     MO_STAGE_STATS_WHEN(MO_WHEN_BEFORE),
     MO_STAGE_REFRESH_EVERY(10, "steps between preconditioners"),
     MO_STAGE_REFRESH,
+    MO_STAGE_REFRESH_TOL,
     MO_STAGE_STAGGER,
     MO_STAGE_BLOCK(0),
     MO_STAGE_FORM(MO_FORM_AUTO),
@@ -54,6 +67,8 @@ static const mo_option options[] = {
     MO_STAGE_DECAY(MO_DECAY_DECOUPLED),
     MO_STAGE_LR_PEAK,
     MO_STAGE_RADIUS(MO_RADIUS_FREE),
+    MO_STAGE_FLOOR,
+    MO_STAGE_FLOOR_TARGET(0.3825),
 };
 
 static const mo_recipe recipe = {.stages = {&mo_stage_momentum, &mo_stage_inner,

@@ -2,10 +2,10 @@
  * themselves a choice. */
 #include "optim/stages/options.h"
 
-const char *const mo_mu_names[] = {"constant", "warmup", NULL};
-const char *const mo_kernel_names[] = {"single", "two", NULL};
-const char *const mo_inner_names[] = {"none",   "sign", "diag",     "kron", "sum",
-                                      "fisher", "rms",  "sinkhorn", NULL};
+const char *const mo_mu_names[] = {"constant", "warmup", "cycle", NULL};
+const char *const mo_kernel_names[] = {"single", "two", "many", NULL};
+const char *const mo_inner_names[] = {"none", "sign",     "diag", "kron",    "sum", "fisher",
+                                      "rms",  "sinkhorn", "rows", "columns", NULL};
 const char *const mo_side_names[] = {"both", "left", "right", "small", NULL};
 const char *const mo_form_names[] = {"auto", "plain", "fused", NULL};
 const char *const mo_of_names[] = {"gradient", "momentum", NULL};
@@ -21,7 +21,8 @@ const char *const mo_norm_names[] = {"keep",     "sqrt_min", "sqrt_rows", "rms",
                                      "relative", "nuclear",  NULL};
 const char *const mo_decay_names[] = {"decoupled", "corrected", "independent", "cautious",
                                       NULL};
-const char *const mo_radius_names[] = {"free", "brake", "pin", "ball", NULL};
+const char *const mo_radius_names[] = {"free", "brake", "pin", "ball", "brake_pin", NULL};
+const char *const mo_floor_names[] = {"none", "matrix", "row", NULL};
 
 static const mo_stage *pick_inner(const mo_stage_options *o)
 {
@@ -34,6 +35,8 @@ static const mo_stage *pick_inner(const mo_stage_options *o)
       [MO_INNER_FISHER] = &mo_stage_fisher,
       [MO_INNER_RMS] = &mo_stage_eigen_rms,
       [MO_INNER_SINKHORN] = &mo_stage_eigen_sinkhorn,
+      [MO_INNER_ROWS] = &mo_stage_equilibrate,
+      [MO_INNER_COLUMNS] = &mo_stage_equilibrate,
   };
   return stages[(size_t)o->inner];
 }

@@ -5,6 +5,10 @@
  *     after the step: L <- beta L + (1 - beta) G G^T, R likewise; every refresh_every steps Q
  *             moves, and v with its columns (eigenbasis.h)
  *
+ * gate: Y = X ||X0||_4 / ||X||_4, then X = X0 + g (Y - X0) with the norm ||X0||_4 (Schatten 4),
+ *             g = clip((cos(Y, X0) - 0.2) / 0.8) clip(cos(Y, G) / cos(X0, G)), both to [0, 1], and
+ *             g itself to [gate_floor, gate_cap]
+ *
  * floors relative: e = eps mean(v), absolute: e = eps. A projection in float carries 1e-7 of the
  * largest element to all others; sqrt(v) is not taken to be less than 64 times that.
  */
@@ -48,6 +52,45 @@ static double floor_of(const mo_step *s, const float *z, const float *root)
   return fmax(known, sqrt(o->eps) * unit);
 }
 
+static size_t work_floats(const mo_stage_options *o, mo_shape shape)
+{
+  const size_t n = mo_shorter(shape), gram = o->gate != 0.0 ? mo_scratch_floats(n * n) : 0;
+  return mo_larger(mo_eigen_work_floats(o, shape), gram);
+}
+
+static double unit(double x)
+{
+  return fmin(fmax(x, 0.0), 1.0);
+}
+
+/* <x, y> over both norms; 0 when one is 0. */
+static double cosine(const float *x, const float *y, size_t count)
+{
+  const double norms = sqrt(mo_sum_squares(x, count)) * sqrt(mo_sum_squares(y, count));
+  return norms > 0.0 ? mo_dot(x, y, count) / norms : 0.0;
+}
+
+static double gate_of(const mo_step *s, const float *y)
+{
+  const double agrees = cosine(y, s->x, s->count), steeper = cosine(y, s->grad, s->count);
+  const double before = fmax(cosine(s->x, s->grad, s->count), 1e-8);
+  const double gate = unit((agrees - 0.2) / 0.8) * unit(steeper / before);
+  return fmin(fmax(gate, s->o->gate_floor), s->o->gate_cap);
+}
+
+/* y = length / ||.||_4 of (1 - gate) x + gate y, y first brought to that length. */
+static void mix(mo_step *s, float *y)
+{
+  const mo_shape shape = s->u->shape;
+  const double length = mo_schatten4_norm(shape, s->x, s->work);
+  const double own = mo_schatten4_norm(shape, y, s->work), gate = gate_of(s, y);
+  if (length == 0.0 || own == 0.0) return;
+  mo_scale(y, s->count, (float)(gate * length / own));
+  mo_subtract(y, s->x, s->count, (float)(gate - 1.0));
+  const double mixed = mo_schatten4_norm(shape, y, s->work);
+  if (mixed > 0.0) mo_scale(y, s->count, (float)(length / mixed));
+}
+
 static void apply(mo_step *s)
 {
   if (s->u->step == 1) return;
@@ -60,6 +103,11 @@ static void apply(mo_step *s)
   mo_average_root(s->state[ROOT_SECOND], z, s->count, s->o->beta2);
   divide(z, s->state[ROOT_SECOND], s->count, floor_of(s, z, s->state[ROOT_SECOND]));
   mo_eigenbasis_rotate(&b, MO_TRANSPOSED, z, half, z);
+  if (s->o->gate != 0.0) {
+    mix(s, z);
+    s->x = z;
+    return;
+  }
   /* X has the norm of x, so that what comes next fades with the gradient as Muon does. */
   const double before = mo_sum_squares(s->x, s->count), after = mo_sum_squares(z, s->count);
   s->scale = before > 0.0 && after > 0.0 ? s->scale * sqrt(after / before) : 1.0;
@@ -74,7 +122,7 @@ static void finish(mo_step *s)
 }
 
 const mo_stage mo_stage_eigen_rms = {.layout = layout,
-                                     .work_floats = mo_eigen_work_floats,
+                                     .work_floats = work_floats,
                                      .flops = mo_eigen_flops,
                                      .apply = apply,
                                      .finish = finish};

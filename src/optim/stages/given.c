@@ -4,6 +4,7 @@
  *     A <- beta A + (1 - beta) A_new, from I;  B likewise; what is not given stays
  *     every refresh_every steps: A = Q_A diag(a) Q_A^T,  B = Q_B diag(b) Q_B^T
  *     H = Q_B [ (Q_B^T G Q_A)_ij / (b_i a_j + eps) ] Q_A^T
+ *         (with refresh_tol a basis that is near enough stays, and only a or b is new)
  *     kl_clip > 0: H <- H min(1, sqrt(kl_clip / (lr^2 |<H, G>|)))
  */
 #include "linalg/vector.h"
@@ -56,6 +57,10 @@ static void average(size_t n, const float *given, double beta, bool first, float
 static void decompose(mo_step *s, size_t n, const float *pair, float *basis, float *values)
 {
   double *matrix = (double *)(void *)s->work, *wide = matrix + n * n;
+  if (mo_basis_near(n, pair, s->o->refresh_tol, basis, values, s->work)) {
+    for (size_t i = 0; i < n; i++) values[i] = fmaxf(values[i], 0.0f);
+    return;
+  }
   s->u->counts->refreshes++;
   if (!mo_decompose(n, pair, 1.0, 0.0, NULL, matrix, wide, wide + n, s->u->counts)) return;
   for (size_t i = 0; i < n * n; i++) basis[i] = (float)matrix[i];

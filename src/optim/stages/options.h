@@ -10,8 +10,8 @@
 
 /* Choices, in the order of their names (choices.c). */
 enum { MO_SUM, MO_AVERAGE };
-enum { MO_MU_CONSTANT, MO_MU_WARMUP };
-enum { MO_KERNEL_SINGLE, MO_KERNEL_TWO };
+enum { MO_MU_CONSTANT, MO_MU_WARMUP, MO_MU_CYCLE };
+enum { MO_KERNEL_SINGLE, MO_KERNEL_TWO, MO_KERNEL_MANY };
 enum {
   MO_INNER_NONE,
   MO_INNER_SIGN,
@@ -21,6 +21,8 @@ enum {
   MO_INNER_FISHER,
   MO_INNER_RMS,
   MO_INNER_SINKHORN,
+  MO_INNER_ROWS,
+  MO_INNER_COLUMNS,
   MO_INNERS,
   MO_INNER_KL, /* with a momentum of their own: not to be combined */
   MO_INNER_KL_ADAM
@@ -53,7 +55,15 @@ enum {
   MO_DECAYS,
   MO_DECAY_AFTER /* of the moved weights, as SOAP was published */
 };
-enum { MO_RADIUS_FREE, MO_RADIUS_BRAKE, MO_RADIUS_PIN, MO_RADIUS_BALL, MO_RADII };
+enum {
+  MO_RADIUS_FREE,
+  MO_RADIUS_BRAKE,
+  MO_RADIUS_PIN,
+  MO_RADIUS_BALL,
+  MO_RADIUS_BRAKE_PIN,
+  MO_RADII
+};
+enum { MO_FLOOR_NONE, MO_FLOOR_MATRIX, MO_FLOOR_ROW };
 
 extern const char *const mo_mu_names[],
     *const mo_kernel_names[],
@@ -71,7 +81,8 @@ extern const char *const mo_mu_names[],
                                                     *const mo_moment_names[],
                                                         *const mo_norm_names[],
                                                             *const mo_decay_names[],
-                                                                *const mo_radius_names[];
+                                                                *const mo_radius_names[],
+                                                                    *const mo_floor_names[];
 
 /* beta of the statistics; a recipe that sets it to MO_AS_BETA2 has one beta for both. */
 #define MO_AS_BETA2 (-1.0)
@@ -128,10 +139,16 @@ static inline double mo_stats_beta(const mo_stage_options *o)
       decay, mo_decay_names, MO_DECAYS, first, 0,                                              \
       "W (1 - lr wd); with lr/lr_peak as well, or instead; only where U and W agree")
 #define MO_STAGE_LR_PEAK                                                                       \
-  MO_STAGE_NUMBER(lr_peak, 0, 0, 1e3, "decay: the schedule's highest lr; 0: lr itself")
+  MO_STAGE_NUMBER(lr_peak, 0, 0, 1e3,                                                          \
+                  "decay: the schedule's highest lr; 0: lr without lr_factor")
 #define MO_STAGE_RADIUS(first)                                                                 \
   MO_STAGE_CHOICE(radius, mo_radius_names, MO_RADII, first, 0,                                 \
-                  "norm of the weights: free, half its growth, its first order, fixed")
+                  "norm of the weights: free, half its growth, its first order, fixed, both")
+#define MO_STAGE_FLOOR                                                                         \
+  MO_STAGE_CHOICE(floor, mo_floor_names, 3, MO_FLOOR_NONE, 0,                                  \
+                  "least length of the update, relative to the weights: of all, of each row")
+#define MO_STAGE_FLOOR_TARGET(first)                                                           \
+  MO_STAGE_NUMBER(floor_target, first, 0, 1e3, "that least length, before lr")
 
 /* The momentum. */
 #define MO_STAGE_MU(first) MO_STAGE_NUMBER(mu, first, 0, MO_BETA_MAX, "decay of the momentum")
@@ -139,18 +156,37 @@ static inline double mo_stats_beta(const mo_stage_options *o)
   MO_STAGE_SWITCH(nesterov, first, 0, "look ahead: momentum plus the newest gradient")
 
 #define MO_STAGE_MU_SCHEDULE                                                                   \
-  MO_STAGE_CHOICE(mu_schedule, mo_mu_names, 2, MO_MU_CONSTANT, 0,                              \
-                  "mu as it is, or from mu_start on over mu_warmup steps")
+  MO_STAGE_CHOICE(mu_schedule, mo_mu_names, 3, MO_MU_CONSTANT, 0,                              \
+                  "mu as it is, risen from mu_start, or also fallen to mu_end")
 #define MO_STAGE_MU_WARMUP(first)                                                              \
   MO_WHOLE(mo_stage_options, mu_warmup, first, 0, 1e9, 0, "steps from mu_start to mu")
 #define MO_STAGE_MU_START(first)                                                               \
   MO_STAGE_NUMBER(mu_start, first, 0, MO_BETA_MAX, "mu at the start of the warm-up")
+#define MO_STAGE_MU_END(first)                                                                 \
+  MO_STAGE_NUMBER(mu_end, first, 0, MO_BETA_MAX, "mu at the end of the cycle")
+#define MO_STAGE_MU_FALL(first)                                                                \
+  MO_WHOLE(mo_stage_options, mu_fall, first, 0, 1e9, 0, "step at which mu begins to fall")
+#define MO_STAGE_MU_LAST(first)                                                                \
+  MO_WHOLE(mo_stage_options, mu_last, first, 0, 1e9, 0, "step at which mu is mu_end; 0: never")
 #define MO_STAGE_KERNEL                                                                        \
-  MO_STAGE_CHOICE(kernel, mo_kernel_names, 2, MO_KERNEL_SINGLE, 1,                             \
-                  "one momentum, or two of decays mu and mu2")
+  MO_STAGE_CHOICE(kernel, mo_kernel_names, 3, MO_KERNEL_SINGLE, 1,                             \
+                  "one momentum, two of decays mu and mu2, or many by age")
+#define MO_STAGE_MOMENTA(first)                                                                \
+  MO_WHOLE(mo_stage_options, momenta, first, 2, 32, 1, "kernel = many: how many momenta")
+#define MO_STAGE_YOUNGEST(first)                                                               \
+  MO_STAGE_NUMBER(youngest, first, 0.1, 1e6, "kernel = many: shortest mean age, in steps")
+#define MO_STAGE_OLDEST(first)                                                                 \
+  MO_STAGE_NUMBER(oldest, first, 0.1, 1e6, "kernel = many: longest mean age, in steps")
+#define MO_STAGE_MIX_END(first) MO_STAGE_NUMBER(mix_end, first, 0, 1, "mix in the end")
+#define MO_STAGE_MIX_FALL(first)                                                               \
+  MO_WHOLE(mo_stage_options, mix_fall, first, 0, 1e9, 0, "step at which mix begins to change")
+#define MO_STAGE_MIX_LAST(first)                                                               \
+  MO_WHOLE(mo_stage_options, mix_last, first, 0, 1e9, 0,                                       \
+           "step at which mix is mix_end; 0: never")
 #define MO_STAGE_MU2(first)                                                                    \
   MO_STAGE_NUMBER(mu2, first, 0, MO_BETA_MAX, "decay of the second momentum")
-#define MO_STAGE_MIX(first) MO_STAGE_NUMBER(mix, first, 0, 1, "part of the second momentum")
+#define MO_STAGE_MIX(first)                                                                    \
+  MO_STAGE_NUMBER(mix, first, 0, 1, "part of the second momentum, or of the oldest")
 #define MO_STAGE_ORDER(first)                                                                  \
   MO_STAGE_CHOICE(order, mo_order_names, 2, first, 1,                                          \
                   "momentum of the gradient, or of its orthogonal factor")
@@ -169,6 +205,11 @@ static inline double mo_stats_beta(const mo_stage_options *o)
 #define MO_STAGE_SINKHORN(first)                                                               \
   MO_WHOLE(mo_stage_options, sinkhorn, first, 1, 1000, 0,                                      \
            "rounds of balancing rows and columns")
+#define MO_STAGE_GATE                                                                          \
+  MO_STAGE_SWITCH(gate, 0, 0,                                                                  \
+                  "take the scaling in as far as it agrees with momentum and gradient")
+#define MO_STAGE_GATE_FLOOR(first) MO_STAGE_NUMBER(gate_floor, first, 0, 1, "least of the gate")
+#define MO_STAGE_GATE_CAP(first)   MO_STAGE_NUMBER(gate_cap, first, 0, 1, "most of the gate")
 #define MO_STAGE_KL_CLIP(first)                                                                \
   MO_STAGE_NUMBER(kl_clip, first, 0, 1e3, "most divergence of a step; 0: any")
 #define MO_STAGE_BETA(first)                                                                   \

@@ -54,11 +54,9 @@ static void gram_of(mo_shape shape, const float *x, float *gram)
   mo_mirror(n, gram, n);
 }
 
-static double divisor_norm(mo_shape shape, bool schatten4, double frobenius, const float *x,
-                           float *gram)
+double mo_schatten4_norm(mo_shape shape, const float *x, float *gram)
 {
   const size_t n = mo_shorter(shape);
-  if (!schatten4) return frobenius;
   gram_of(shape, x, gram);
   return sqrt(sqrt(mo_sum_squares(gram, n * n)));
 }
@@ -87,7 +85,7 @@ static void orthogonalise(mo_newton_schulz_set set, bool schatten4, mo_shape sha
     mo_scale(x, count, (float)(frobenius / (frobenius + epsilon))); /* fades as the others do */
     return;
   }
-  const double divisor = divisor_norm(shape, schatten4, frobenius, x, gram);
+  const double divisor = schatten4 ? mo_schatten4_norm(shape, x, gram) : frobenius;
   mo_scale(x, count, (float)(1.0 / mo_newton_schulz_norm(set, divisor, epsilon)));
   mo_newton_schulz(set, shape.rows, shape.cols, x, spare, gram, factor);
 }

@@ -20,13 +20,14 @@
  * (options.h), and sets others once and for all. */
 typedef struct mo_stage_options {
   /* step.c */
-  double lr, weight_decay, decay, lr_peak, radius, shape;
+  double lr, weight_decay, decay, lr_peak, radius, floor, floor_target, shape;
   /* momentum.c */
-  double mu, nesterov, average, mu_schedule, mu_start, mu_warmup, kernel, mu2, mix;
+  double mu, nesterov, average, mu_schedule, mu_start, mu_warmup, mu_end, mu_fall, mu_last,
+      kernel, mu2, mix, mix_end, mix_fall, mix_last, momenta, youngest, oldest;
   /* inner preconditioners */
   double inner, beta, alpha, eps, eps_rel, damping, sides, max_precond_dim, block, form,
       refresh, refresh_every, refresh_tol, stagger, trace_norm, bias_correction, stats_of,
-      stats_when, floors, sinkhorn, kl_clip;
+      stats_when, floors, sinkhorn, kl_clip, gate, gate_floor, gate_cap;
   /* orthogonal.c */
   double ortho, newton_schulz, divisor, rank, fraction, limit, residual, order;
   /* post scaling */
@@ -92,11 +93,14 @@ size_t mo_orthogonalise_work_floats(mo_newton_schulz_set set, mo_shape shape);
 void mo_orthogonalise(mo_newton_schulz_set set, mo_shape shape, double epsilon, float *x,
                       float *spare, float *work, mo_counts *counts);
 
+/* The Schatten 4-norm, ||x x^T||^(1/2); gram: shorter side squared floats of scratch. */
+double mo_schatten4_norm(mo_shape shape, const float *x, float *gram);
+
 /* One file each. The first of momenta, inner preconditioners, orthogonalisers, post scalings,
  * norms; then the step. */
 extern const mo_stage mo_stage_momentum, mo_stage_moments, mo_stage_storm;
-extern const mo_stage mo_stage_sign, mo_stage_diag, mo_stage_kron, mo_stage_sum,
-    mo_stage_fisher, mo_stage_kl, mo_stage_eigen_adam, mo_stage_eigen_rms,
+extern const mo_stage mo_stage_sign, mo_stage_equilibrate, mo_stage_diag, mo_stage_kron,
+    mo_stage_sum, mo_stage_fisher, mo_stage_kl, mo_stage_eigen_adam, mo_stage_eigen_rms,
     mo_stage_eigen_sinkhorn, mo_stage_given, mo_stage_whiten_given, mo_stage_columns;
 extern const mo_stage mo_stage_orthogonal, mo_stage_topk, mo_stage_subspace;
 extern const mo_stage mo_stage_element, mo_stage_rows, mo_stage_scalar;

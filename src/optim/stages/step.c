@@ -9,10 +9,15 @@
  *
  * and ||W|| by the option radius:
  *
- *     free     as it comes
- *     brake    half of U's part along W is left out where it would make W longer
- *     pin      ||W|| - lr <U, W> / ||W||, what it is to first order; then the decay
- *     ball     fixed, and lr is the relative change: W <- R (W - lr R U/||U||) / ||.||, R = ||W||
+ *     free        as it comes
+ *     brake       half of U's part along W is left out where it would make W longer
+ *     pin         ||W|| - lr <U, W> / ||W||, what it is to first order; then the decay
+ *     brake_pin   both
+ *     ball        fixed, and lr is the relative change: W <- R (W - lr R U/||U||) / ||.||,
+ *                 R = ||W||
+ *
+ * After the brake, the option floor makes U, or each of its rows, at least floor_target times as
+ * long as W, or that row of it. Weights of 0 have neither brake nor pin nor floor.
  *
  * Notes update_rms, the RMS of shape(m, n) U.
  */
@@ -35,9 +40,15 @@ static double keep_of(const mo_stage_options *o)
   }
 }
 
-/* w = w keep - step u, with keep only where u and w do not pull apart. */
-MO_CLONES static void apply_cautiously(float *restrict w, const float *restrict u, size_t count,
-                                       double keep, double step)
+/* W <- W keep - step U, or with the decay last (W - step U) rescale keep. */
+typedef struct motion {
+  double keep, step, rescale;
+  bool decay_last;
+} motion;
+
+/* With keep only where u and w do not pull apart. */
+MO_CLONES static void move_cautiously(float *restrict w, const float *restrict u, size_t count,
+                                      double keep, double step)
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
@@ -46,70 +57,86 @@ MO_CLONES static void apply_cautiously(float *restrict w, const float *restrict 
   }
 }
 
-static void move(mo_step *s, double keep, double step)
+MO_CLONES static void decay_cautiously(float *restrict w, const float *restrict u, size_t count,
+                                       double keep, double step, double rescale)
 {
-  if (s->o->decay == MO_DECAY_CAUTIOUS)
-    apply_cautiously(s->u->value, s->x, s->count, keep, step);
+#pragma omp simd
+  for (size_t i = 0; i < count; i++) {
+    const double x = (double)w[i], move = step * (double)u[i];
+    w[i] = mo_nearest_float((move * x >= 0.0 ? keep : 1.0) * rescale * (x - move));
+  }
+}
+
+static void move(mo_step *s, const motion *m)
+{
+  const double after = m->decay_last ? m->rescale * m->keep : 1.0;
+  float *w = s->u->value;
+  if (s->o->decay != MO_DECAY_CAUTIOUS)
+    mo_apply(w, s->x, s->count, m->decay_last ? after : m->keep, m->step * after);
+  else if (m->decay_last)
+    decay_cautiously(w, s->x, s->count, m->keep, m->step, m->rescale);
   else
-    mo_apply(s->u->value, s->x, s->count, keep,
-             s->o->decay == MO_DECAY_AFTER ? step * keep : step);
+    move_cautiously(w, s->x, s->count, m->keep, m->step);
 }
 
-static void scale_weights(mo_step *s, double factor)
-{
-  for (size_t i = 0; i < s->count; i++)
-    s->u->value[i] = mo_nearest_float(factor * (double)s->u->value[i]);
-}
-
-/* The part of W that the brake adds to what is kept of it: U - c/2 W instead of U, c < 0. */
-static double brake(const mo_step *s, double step)
+/* U <- U - c/2 W, c = <U, W> / ||W||^2, where c < 0. */
+static void brake(mo_step *s)
 {
   const double squares = mo_sum_squares(s->u->value, s->count);
   const double along = squares > 0.0 ? mo_dot(s->x, s->u->value, s->count) / squares : 0.0;
-  return fmin(0.5 * step * along, 0.0);
+  if (along < 0.0) mo_subtract(mo_step_own(s), s->u->value, s->count, (float)(0.5 * along));
 }
 
-static void move_pinned(mo_step *s, double keep, double step)
+/* Stretches rows of `length`: all of U as one, or each. */
+static void raise(mo_step *s, size_t length, double factor)
 {
-  const double before = sqrt(mo_sum_squares(s->u->value, s->count));
-  const double along = mo_dot(s->x, s->u->value, s->count);
-  mo_apply(s->u->value, s->x, s->count, 1.0, step);
-  const double after = sqrt(mo_sum_squares(s->u->value, s->count));
-  const double radius = before > 0.0 ? before - step * along / before : after;
-  if (after > 0.0) scale_weights(s, keep * fmax(radius, 0.0) / after);
-}
-
-static void move_on_ball(mo_step *s, double keep, double step)
-{
-  const double radius = sqrt(mo_sum_squares(s->u->value, s->count));
-  const double length = sqrt(mo_sum_squares(s->x, s->count));
-  if (radius == 0.0 || length == 0.0) {
-    move(s, keep, step);
-    return;
+  for (size_t at = 0; at < s->count; at += length) {
+    const double update = factor * sqrt(mo_sum_squares(s->x + at, length));
+    const double least = s->o->floor_target * sqrt(mo_sum_squares(s->u->value + at, length));
+    if (update > 0.0 && update < least)
+      mo_scale(mo_step_own(s) + at, length, (float)(least / update));
   }
-  mo_apply(s->u->value, s->x, s->count, 1.0, s->o->lr * radius / length);
-  const double after = sqrt(mo_sum_squares(s->u->value, s->count));
-  if (after > 0.0) scale_weights(s, radius / after);
+}
+
+/* ||W - step U|| from what is known of both. */
+static double norm_after(double weights, double along, double update, double step)
+{
+  return sqrt(fmax(weights - 2.0 * step * along + step * step * update, 0.0));
+}
+
+static void pin(const mo_step *s, motion *m)
+{
+  const double weights = mo_sum_squares(s->u->value, s->count);
+  const double along = mo_dot(s->x, s->u->value, s->count);
+  const double after = norm_after(weights, along, mo_sum_squares(s->x, s->count), m->step);
+  m->decay_last = true;
+  if (weights > 0.0 && after > 0.0)
+    m->rescale = fmax(sqrt(weights) - m->step * along / sqrt(weights), 0.0) / after;
+}
+
+static void stay_on_ball(const mo_step *s, motion *m)
+{
+  const double weights = mo_sum_squares(s->u->value, s->count);
+  const double update = mo_sum_squares(s->x, s->count);
+  if (weights == 0.0 || update == 0.0) return;
+  const double along = mo_dot(s->x, s->u->value, s->count);
+  const double step = s->o->lr * sqrt(weights / update);
+  const double after = norm_after(weights, along, update, step);
+  *m = (motion){1.0, step, after > 0.0 ? sqrt(weights) / after : 1.0, true};
 }
 
 static void apply(mo_step *s)
 {
   const mo_stage_options *o = s->o;
   const double factor = mo_shape_scale(o->shape, s->u->shape) * s->factor / s->scale;
-  const double keep = keep_of(o), step = o->lr * factor;
-  switch ((int)o->radius) {
-  case MO_RADIUS_BRAKE:
-    move(s, keep + brake(s, step), step);
-    break;
-  case MO_RADIUS_PIN:
-    move_pinned(s, keep, step);
-    break;
-  case MO_RADIUS_BALL:
-    move_on_ball(s, keep, step);
-    break;
-  default:
-    move(s, keep, step);
-  }
+  const int radius = (int)o->radius;
+  motion m = {keep_of(o), o->lr * factor, 1.0, o->decay == MO_DECAY_AFTER};
+  if (radius == MO_RADIUS_BRAKE || radius == MO_RADIUS_BRAKE_PIN) brake(s);
+  if (o->floor != MO_FLOOR_NONE)
+    raise(s, o->floor == MO_FLOOR_ROW ? s->u->shape.cols : s->count, factor);
+  if (radius == MO_RADIUS_PIN || radius == MO_RADIUS_BRAKE_PIN) pin(s, &m);
+  if (radius == MO_RADIUS_BALL) stay_on_ball(s, &m);
+  move(s, &m);
   if (s->u->telemetry != NULL)
     mo_note(s->u->telemetry, MO_UPDATE_RMS,
             factor * sqrt(mo_sum_squares(s->x, s->count) / (double)s->count));

@@ -56,7 +56,8 @@ static void renew(mo_step *s, mo_side side)
                              .grad_scale = 1.0f,
                              .damping = MO_DAMP_ABSOLUTE,
                              .eps = 0.5 * damping, /* it is added twice */
-                             .method = (mo_refresh)s->o->refresh};
+                             .method = (mo_refresh)s->o->refresh,
+                             .tolerance = s->o->refresh_tol};
   mo_root_refresh(side, &rule, s->state[COVARIANCE], s->state[BASIS], s->work, s->u->counts,
                   s->u->telemetry);
 }
