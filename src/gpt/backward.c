@@ -10,6 +10,7 @@
  * Gains and biases: each tile writes its sums over its own rows, and these are added up in the
  * order of the tiles when the loop is done.
  */
+#include "gpt/covariance.h"
 #include "gpt/layers/layers.h"
 #include "gpt/pass.h"
 #include "linalg/gemm_grid.h"
@@ -157,16 +158,6 @@ static mo_task weight_task(mo_product *product, bool frozen)
   return task;
 }
 
-static bool qkv_frozen(const gpt_layer *w)
-{
-  return w->c_q->frozen && w->c_k->frozen && w->c_v->frozen;
-}
-
-static bool hidden_frozen(const gpt_layer *w)
-{
-  return w->fc->frozen && (w->gate == NULL || w->gate->frozen);
-}
-
 static void attention_and_weights(gpt_layer_step *c)
 {
   const gpt_step *s = c->step;
@@ -176,11 +167,13 @@ static void attention_and_weights(gpt_layer_step *c)
   mo_product proj = weight_gradient(s, w.proj, g->d_x, s->C, k->active);
   mo_product fc = weight_gradient(s, gpt_hidden_matrix(&w), g->d_hidden, s->F, k->input2);
   mo_product c_proj = weight_gradient(s, w.c_proj, g->d_middle, s->C, k->attended);
+  gpt_samples samples;
   const mo_task tasks[] = {{s->batch->batch * s->K, attention_item, c},
                            weight_task(&proj, w.proj->frozen),
-                           weight_task(&fc, hidden_frozen(&w)),
+                           weight_task(&fc, gpt_hidden_frozen(&w)),
                            weight_task(&c_proj, w.c_proj->frozen),
-                           {k->input1 != k->norm1 ? s->tiles : 0, input_tile, c}};
+                           {k->input1 != k->norm1 ? s->tiles : 0, input_tile, c},
+                           gpt_sample_upper(s, c->layer, &samples)};
   mo_parallel_tasks(s->pass->shape.threads, tasks, sizeof tasks / sizeof *tasks);
 }
 
@@ -190,7 +183,10 @@ static void rows_and_weights(gpt_layer_step *c)
   const gpt_layer w = gpt_params_layer(s->pass->params, c->layer);
   mo_product qkv =
       weight_gradient(s, w.c_q, s->pass->gradient.d_qkv, s->S, s->pass->kept[c->layer].input1);
-  const mo_task tasks[] = {{s->tiles, lower_tile, c}, weight_task(&qkv, qkv_frozen(&w))};
+  gpt_samples samples;
+  const mo_task tasks[] = {{s->tiles, lower_tile, c},
+                           weight_task(&qkv, gpt_qkv_frozen(&w)),
+                           gpt_sample_lower(s, c->layer, &samples)};
   mo_parallel_tasks(s->pass->shape.threads, tasks, sizeof tasks / sizeof *tasks);
 }
 

@@ -106,6 +106,29 @@ gpt_gradient_span gpt_completed_span(const gpt_params *params, size_t order);
 typedef void (*gpt_complete_fn)(void *user, gpt_gradient_span run);
 void gpt_pass_watch(gpt_pass *pass, gpt_complete_fn complete, void *user);
 
+/* Covariances for optimizers that ask for them (K-FAC): of hidden matrix i of the list of tensors,
+ *
+ *     inputs[i]     mean of a a^T for the input a of the matrix (cols x cols)
+ *     outputs[i]    mean of d d^T for the gradient d of a token's own loss at its output
+ *                   (rows x rows), with the labels of the data: the empirical Fisher matrix's
+ *
+ * over `samples` of a batch's tokens, or all if there are fewer. Matrices with the same input (q, k
+ * and v) share one array; what is not asked for, or of a frozen tensor, is NULL or stays 0. */
+typedef struct gpt_covariances {
+  size_t samples;
+  float **inputs, **outputs; /* tensor_count each */
+  float *values;             /* all of them, back to back */
+  size_t tensor_count, value_count;
+} gpt_covariances;
+size_t gpt_covariances_bytes(const gpt_params *params, bool inputs, bool outputs);
+mousse_status gpt_covariances_create(gpt_covariances **covariances, const gpt_params *params,
+                                     bool inputs, bool outputs, size_t samples,
+                                     mo_error *error);
+void gpt_covariances_destroy(gpt_covariances *covariances); /* accepts NULL */
+/* From now on gpt_gradients replaces the covariances by those of its batch; NULL: it does not.
+ * Tokens are equally far apart; phase moves them on. */
+void gpt_pass_sample(gpt_pass *pass, gpt_covariances *covariances, uint64_t phase);
+
 /* Generation, with a cache of keys and values for up to `capacity` tokens. */
 typedef struct gpt_generator gpt_generator;
 

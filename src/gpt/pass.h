@@ -55,7 +55,9 @@ struct gpt_pass {
   gpt_gradient_space gradient;
   gpt_complete_fn complete; /* NULL: nobody is watching */
   void *complete_user;
-  size_t told; /* spans of gradients complete in this call */
+  gpt_covariances *covariances; /* borrowed; NULL: nobody asks */
+  uint64_t phase;               /* of the tokens that they are of */
+  size_t told;                  /* spans of gradients complete in this call */
   mo_arena arena;
 };
 
@@ -87,6 +89,16 @@ static inline void gpt_tell_complete(gpt_pass *pass)
 static inline bool gpt_has_final_vectors(const gpt_pass *pass)
 {
   return pass->params->parts->ln_f_gain != NULL;
+}
+
+/* All matrices of one product are frozen: q, k and v; those behind the MLP's norm. */
+static inline bool gpt_qkv_frozen(const gpt_layer *w)
+{
+  return w->c_q->frozen && w->c_k->frozen && w->c_v->frozen;
+}
+static inline bool gpt_hidden_frozen(const gpt_layer *w)
+{
+  return w->fc->frozen && (w->gate == NULL || w->gate->frozen);
 }
 
 static inline gpt_norm_tensors gpt_norm1(const gpt_layer *w)

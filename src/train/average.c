@@ -12,7 +12,7 @@ mousse_status average_open(weight_average *a, gpt_params *params, double decay, 
                            mo_error *error)
 {
   *a = (weight_average){.params = params, .decay = decay, .threads = threads};
-  if (decay <= 0) return MOUSSE_OK;
+  if (decay < 0) return MOUSSE_OK;
   a->values = mo_allocate(NULL, params->value_count * sizeof(float));
   if (a->values == NULL)
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for the average of the weights");
@@ -56,10 +56,28 @@ static void update_block(void *context, size_t item, int thread)
 
 void average_update(weight_average *a, uint64_t step)
 {
-  if (a->values == NULL) return;
+  if (a->values == NULL || a->source != NULL) return;
   const double early = (1.0 + (double)step) / (10.0 + (double)step);
   update u = {a, (float)(1 - (early < a->decay ? early : a->decay))};
   mo_parallel(a->threads, (a->params->value_count + BLOCK - 1) / BLOCK, update_block, &u);
+}
+
+mousse_status average_refresh(weight_average *a, mo_error *error)
+{
+  if (a->values == NULL || a->source == NULL) return MOUSSE_OK;
+  for (size_t i = 0; i < a->params->tensor_count; i++) {
+    const gpt_tensor *t = &a->params->tensors[i];
+    const size_t count = t->rows * t->cols;
+    float *values = a->values + (t->value - a->params->values);
+    if (t->frozen) {
+      memcpy(values, t->value, count * sizeof *values);
+      continue;
+    }
+    const mousse_status status = mousse_read_weights(a->source, t->name, values, count);
+    if (status != MOUSSE_OK)
+      return mo_fail(error, status, "optimizer: %s", mousse_error(a->source));
+  }
+  return MOUSSE_OK;
 }
 
 void average_swap(weight_average *a)

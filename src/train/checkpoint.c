@@ -14,7 +14,6 @@
 
 enum { SMALL_WRITE = 1 << 16 };
 #define OPTIMIZER_FILE "optimizer.bin"
-#define AVERAGE_FILE   "ema.safetensors"
 
 /* The optimizer saves many small records: they are collected before they are written. */
 typedef struct state_writer {
@@ -107,12 +106,19 @@ static mousse_status load_optimizer(mousse_optimizer *optimizer, const mousse_co
   return mo_ranks_agree(comm, status, error);
 }
 
+/* The copy of the weights that is in the file of this name; NULL: it is another file. */
+static weight_average *copy_in(const checkpoint_content *c, const char *name)
+{
+  if (strcmp(name, "ema.safetensors") == 0) return c->average;
+  return strcmp(name, "previous.safetensors") == 0 ? c->previous : NULL;
+}
+
 /* Files that this run does not have are left out. */
 static bool is_part(const checkpoint_content *c, const char *name)
 {
+  const weight_average *copy = copy_in(c, name);
   if (strcmp(name, "tokenizer.json") == 0) return c->tokenizer != NULL;
-  if (strcmp(name, AVERAGE_FILE) == 0) return c->average->values != NULL;
-  return true;
+  return copy == NULL || copy->values != NULL;
 }
 
 static mousse_status write_file(const checkpoint_content *c, const char *name, const char *path,
@@ -120,7 +126,7 @@ static mousse_status write_file(const checkpoint_content *c, const char *name, c
 {
   if (strcmp(name, "model.safetensors") == 0) return gpt_save_weights(c->params, path, error);
   if (strcmp(name, "config.json") == 0) return gpt_save_config(&c->params->config, path, error);
-  if (strcmp(name, AVERAGE_FILE) == 0) return average_save(c->average, path, error);
+  if (copy_in(c, name) != NULL) return average_save(copy_in(c, name), path, error);
   if (strcmp(name, "trainer.json") == 0)
     return trainer_state_write(c->state, c->options, c->data_checksum, path, error);
   return tokenizer_save(c->tokenizer, path, error);
@@ -243,31 +249,41 @@ mousse_status checkpoint_compare(const char *root, uint64_t step, const trainer_
   return trainer_state_compare(path, demand, changes, notices, error);
 }
 
-static mousse_status load_average(weight_average *average, const char *folder,
-                                  const mousse_comm *comm, mo_error *error)
+static mousse_status read_copy(weight_average *copy, const char *folder, const char *name,
+                               mo_error *error)
 {
   char path[4096];
-  if (average->values == NULL) return MOUSSE_OK;
-  MO_TRY(mo_path_join(path, sizeof path, folder, AVERAGE_FILE, error));
-  average_restart(average);
-  if (comm->rank == 0 && access(path, F_OK) == 0) MO_TRY(average_load(average, path, error));
+  MO_TRY(mo_path_join(path, sizeof path, folder, name, error));
+  average_restart(copy);
+  return access(path, F_OK) == 0 ? average_load(copy, path, error) : MOUSSE_OK;
+}
+
+/* After the weights, which are where a copy starts that has no file. */
+static mousse_status load_copies(const checkpoint_content *c, const char *folder,
+                                 mo_error *error)
+{
+  const char *name = NULL;
+  for (size_t i = 0; (name = checkpoint_file(i)) != NULL; i++) {
+    weight_average *copy = copy_in(c, name);
+    if (copy == NULL || copy->values == NULL) continue;
+    MO_TRY(MO_FIRST_RANK(c->comm, read_copy(copy, folder, name, error), error));
+    MO_TRY(
+        mo_ranks_spread(c->comm, copy->values, c->params->value_count * sizeof(float), error));
+  }
   return MOUSSE_OK;
 }
 
-mousse_status checkpoint_load(const char *root, uint64_t step, gpt_params *params,
-                              weight_average *average, mousse_optimizer *optimizer,
-                              const mousse_comm *comm, mo_error *error)
+mousse_status checkpoint_load(const char *root, uint64_t step, const checkpoint_content *c,
+                              gpt_params *params, mo_error *error)
 {
   char folder[4096], path[4096];
-  const size_t bytes = params->value_count * sizeof(float);
   MO_TRY(checkpoint_path(folder, sizeof folder, root, step, CHECKPOINT_FINAL, error));
   MO_TRY(mo_path_join(path, sizeof path, folder, OPTIMIZER_FILE, error));
-  MO_TRY(load_optimizer(optimizer, comm, path, error));
+  MO_TRY(load_optimizer(c->optimizer, c->comm, path, error));
   MO_TRY(mo_path_join(path, sizeof path, folder, "model.safetensors", error));
-  MO_TRY(MO_FIRST_RANK(comm, gpt_load_weights(params, path, error), error));
-  MO_TRY(MO_FIRST_RANK(comm, load_average(average, folder, comm, error), error));
-  if (average->values != NULL) MO_TRY(mo_ranks_spread(comm, average->values, bytes, error));
-  return mo_ranks_spread(comm, params->values, bytes, error);
+  MO_TRY(MO_FIRST_RANK(c->comm, gpt_load_weights(params, path, error), error));
+  MO_TRY(load_copies(c, folder, error));
+  return mo_ranks_spread(c->comm, params->values, params->value_count * sizeof(float), error);
 }
 
 void checkpoint_prune(const char *root, uint64_t newest, const checkpoint_rule *rule,

@@ -1,11 +1,11 @@
 /* checkpoint.h - checkpoints that are complete or absent.
  *
  *     RUN/checkpoints/step-0000000100/   model.safetensors  config.json  tokenizer.json
- *                                        ema.safetensors  optimizer.bin  trainer.json
- *                                        manifest.json
+ *                                        ema.safetensors  previous.safetensors  optimizer.bin
+ *                                        trainer.json  manifest.json
  *
- * tokenizer.json and ema.safetensors are there when the run has a tokenizer and an average of
- * its weights.
+ * tokenizer.json, ema.safetensors and previous.safetensors are there when the run has a
+ * tokenizer, an average of its weights, and an optimizer that asks for gradients at those before.
  *
  * A checkpoint is made in a directory under a temporary name: files synced, manifest last, then
  * renamed, then its parent synced. One that is removed is renamed first as well, so what is
@@ -29,6 +29,7 @@ typedef struct checkpoint_content {
   mousse_optimizer *optimizer;
   const mo_tokenizer *tokenizer; /* NULL: none is kept */
   weight_average *average;       /* values NULL: none is kept */
+  weight_average *previous;      /* the weights before the last step; likewise */
   const train_options *options;  /* resolved */
   const mousse_comm *comm;
   uint64_t data_checksum;
@@ -47,11 +48,11 @@ mousse_status checkpoint_compare(const char *root, uint64_t step, const trainer_
                                  const gpt_config *config, trainer_state *state,
                                  option_changes *changes, const run_notices *notices,
                                  mo_error *error);
-/* The weights, their average and the optimizer's state; the weights only when all are in order.
- * An average that the checkpoint lacks starts at the weights. */
-mousse_status checkpoint_load(const char *root, uint64_t step, gpt_params *params,
-                              weight_average *average, mousse_optimizer *optimizer,
-                              const mousse_comm *comm, mo_error *error);
+/* The weights (content's own, to be written), their copies and the optimizer's state; the weights
+ * only when all are in order. A copy that the checkpoint lacks starts at the weights. */
+mousse_status checkpoint_load(const char *root, uint64_t step,
+                              const checkpoint_content *content, gpt_params *params,
+                              mo_error *error);
 mousse_status checkpoint_verify(const char *root, uint64_t step, mo_error *error);
 
 /* The newest checkpoint that is in order; what is wrong with newer ones is said. *found is

@@ -12,17 +12,24 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *const files[] = {"model.safetensors", "config.json",   "tokenizer.json",
-                                    "ema.safetensors",   "optimizer.bin", "trainer.json"};
+static const struct {
+  const char *name;
+  bool needed; /* every checkpoint has it */
+} files[] = {{"model.safetensors", true},     {"config.json", true},
+             {"tokenizer.json", false},       {"ema.safetensors", false},
+             {"previous.safetensors", false}, {"optimizer.bin", true},
+             {"trainer.json", true}};
 
 const char *checkpoint_file(size_t index)
 {
-  return index < sizeof files / sizeof *files ? files[index] : NULL;
+  return index < sizeof files / sizeof *files ? files[index].name : NULL;
 }
 
 bool checkpoint_needs(const char *name)
 {
-  return strcmp(name, "tokenizer.json") != 0 && strcmp(name, "ema.safetensors") != 0;
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    if (strcmp(files[i].name, name) == 0) return files[i].needed;
+  return false;
 }
 
 static const struct {
@@ -99,7 +106,7 @@ void checkpoint_list_close(checkpoint_list *list)
 static bool is_ours(const char *name)
 {
   for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-    if (mo_is_file_of(name, files[i])) return true;
+    if (mo_is_file_of(name, files[i].name)) return true;
   return mo_is_file_of(name, MANIFEST_NAME);
 }
 
@@ -137,7 +144,7 @@ mousse_status checkpoint_look_up(const char *root, uint64_t step, checkpoint_inf
   *info = (checkpoint_info){.step = step};
   MO_TRY(checkpoint_path(folder, sizeof folder, root, step, CHECKPOINT_FINAL, error));
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-    MO_TRY(mo_path_join(path, sizeof path, folder, files[i], error));
+    MO_TRY(mo_path_join(path, sizeof path, folder, files[i].name, error));
     if (stat(path, &file) == 0) info->bytes += (uint64_t)file.st_size;
   }
   MO_TRY(mo_path_join(path, sizeof path, folder, MANIFEST_NAME, error));

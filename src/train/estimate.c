@@ -5,6 +5,7 @@
 #include "comm/comm.h"
 #include "linalg/gemm_grid.h"
 #include "train/gradient.h"
+#include "train/step_inputs.h"
 
 #include <string.h>
 
@@ -59,6 +60,21 @@ static mousse_status weigh(train_estimate *e, const train_groups *groups, mo_err
   return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
 }
 
+/* What the optimizer asks for beside the gradient: a second gradient is as dear as the first. */
+static mousse_status add_inputs(train_estimate *e, const train_options *run,
+                                const gpt_params *outline, mo_error *error)
+{
+  step_demand demand;
+  MO_TRY(step_demand_find(run, &demand, error));
+  const double tokens = (double)run->covariance_tokens;
+  const size_t covariances =
+      gpt_covariances_bytes(outline, demand.input_covariance, demand.output_covariance);
+  e->model_bytes += step_inputs_bytes(&demand, outline);
+  if (demand.previous_gradient) e->flops_per_step *= 2;
+  e->flops_per_step += tokens * (double)(covariances / sizeof(float));
+  return MOUSSE_OK;
+}
+
 static mousse_status plan_optimizer(train_estimate *e, const train_options *run,
                                     const run_notices *notices, mo_error *error)
 {
@@ -68,6 +84,7 @@ static mousse_status plan_optimizer(train_estimate *e, const train_options *run,
   comm.size = e->ranks;
   MO_TRY(gpt_params_outline(&outline, &e->config, error));
   mousse_status status = groups_plan(&groups, run, outline, &comm, notices, error);
+  if (status == MOUSSE_OK) status = add_inputs(e, run, outline, error);
   if (status == MOUSSE_OK) status = weigh(e, &groups, error);
   if (status == MOUSSE_OK) status = list_tensors(e, run, outline, &groups, error);
   groups_close(&groups);
@@ -84,7 +101,7 @@ mousse_status estimate_open(train_estimate *e, const train_options *run,
   const size_t parameters = gpt_parameter_count(config);
   *e = (train_estimate){.config = *config, .ranks = ranks, .parameters = parameters};
   e->model_bytes = gpt_plan_bytes(config, &shape) + (ranks > 1 ? EXCHANGE_BYTES : 0);
-  if (run->ema > 0) e->model_bytes += parameters * sizeof(float);
+  if (options_average(run)) e->model_bytes += parameters * sizeof(float);
   e->gradient_bytes = gradient_tree_bytes(options_slices(run), (size_t)ranks, parameters);
   e->flops_per_step = gpt_flops_per_token(config, config->sequence_len) *
                       (double)config->sequence_len * (double)run->batch_size;

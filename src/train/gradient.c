@@ -137,11 +137,12 @@ static void scale_block(void *context, size_t item, int thread)
   mo_scale(b.values, b.count, s->factor);
 }
 
-void gradient_clip(train_gradient *g, const gradient_result *result)
+double gradient_clip(train_gradient *g, const gradient_result *result)
 {
-  if (g->clip <= 0 || !result->finite || result->norm <= g->clip) return;
+  if (g->clip <= 0 || !result->finite || result->norm <= g->clip) return 1;
   scaling s = {g, (float)(g->clip / result->norm)};
   mo_parallel(g->threads, block_count(g), scale_block, &s);
+  return (double)s.factor;
 }
 
 /* The tree over this rank's slices is walked as a binary number is counted up: bit `level` of

@@ -66,6 +66,7 @@ mousse_status gradient_add(train_gradient *gradient, size_t micro, const gpt_bat
 /* [collective] The sum over ranks. own: how this rank fared so far; all succeed or fail. */
 mousse_status gradient_sum(train_gradient *gradient, mousse_status own, mo_error *error);
 gradient_result gradient_measure(train_gradient *gradient);
-void gradient_clip(train_gradient *gradient, const gradient_result *result);
+/* Returns what it was multiplied by; 1: it was short enough. */
+double gradient_clip(train_gradient *gradient, const gradient_result *result);
 
 #endif

@@ -131,12 +131,38 @@ static void notice_unused(const train_options *run, const run_notices *notices)
                  run->options[i].name, run->optimizer);
 }
 
+/* The options of the optimizer as a whole: what goes around all groups. */
+static mousse_status set_wrapper(const train_groups *groups, const train_options *run,
+                                 mo_error *error)
+{
+  const bool averaged = run->ema > 0 && options_wrapped(run);
+  const struct {
+    const char *name;
+    double value;
+  } options[] = {
+      {"wrapper", run->wrapper},
+      {"lookahead_decay", run->lookahead_decay},
+      {"schedule_free_beta", run->schedule_free_beta},
+      {"average", averaged},
+      {"average_from", (double)run->ema_from},
+      {"average_horizon", 1 / (1 - run->ema)},
+      {"average_weight", run->ema_weight},
+  };
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+    const mousse_status status =
+        mousse_set(groups->optimizer, MOUSSE_OBJECT, options[i].name, options[i].value);
+    if (status != MOUSSE_OK) return groups_fail(groups, status, error);
+  }
+  return MOUSSE_OK;
+}
+
 static mousse_status configure(train_groups *groups, const train_options *run, size_t width,
                                const run_notices *notices, mo_error *error)
 {
   mousse_optimizer *optimizer = groups->optimizer;
   double lr = 0;
   notice_unused(run, notices);
+  MO_TRY(set_wrapper(groups, run, error));
   /* In a run no step should wait for the refreshes of all matrices at once. */
   if (has_option(run->optimizer, "stagger"))
     MO_TRY(set_text(groups, GPT_MATRIX, "stagger", "stagger", "on", error));
@@ -146,11 +172,11 @@ static mousse_status configure(train_groups *groups, const train_options *run, s
   mousse_status status = mousse_get(optimizer, GPT_MATRIX, "lr", &lr);
   for (int role = 0; role < groups->count && status == MOUSSE_OK; role++) {
     groups->lr[role] = lr * groups_lr_factor(run, (gpt_role)role, width);
-    if (role == GPT_MATRIX) continue;
+    status = mousse_set(optimizer, role, "lr", groups->lr[role]);
+    if (role == GPT_MATRIX || status != MOUSSE_OK) continue;
     MO_TRY(set_library_options(groups, run, role, !groups_are_alike(run), error));
     status = mousse_set(optimizer, role, "weight_decay", 0);
   }
-  if (status == MOUSSE_OK) MO_TRY(groups_schedule(groups, 1, error)); /* all in their range */
   return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
 }
 
@@ -244,10 +270,18 @@ void groups_close(train_groups *groups)
 
 mousse_status groups_schedule(train_groups *groups, double factor, mo_error *error)
 {
-  for (int role = 0; role < groups->count; role++) {
-    const mousse_status status =
-        mousse_set(groups->optimizer, role, "lr", factor * groups->lr[role]);
-    if (status != MOUSSE_OK) return groups_fail(groups, status, error);
-  }
-  return MOUSSE_OK;
+  const mousse_status status =
+      mousse_set(groups->optimizer, MOUSSE_OBJECT, "lr_factor", factor);
+  return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
+}
+
+mousse_status groups_look_ahead(train_groups *groups, const train_options *run, uint64_t step,
+                                mo_error *error)
+{
+  const uint64_t from = (uint64_t)run->lookahead_from, until = (uint64_t)run->lookahead_until;
+  const bool on = step >= from && (until == 0 || step < until);
+  if (run->wrapper != WRAPPER_LOOKAHEAD) return MOUSSE_OK;
+  const mousse_status status =
+      mousse_set(groups->optimizer, MOUSSE_OBJECT, "lookahead", on ? run->lookahead : 0);
+  return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
 }

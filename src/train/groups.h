@@ -36,8 +36,12 @@ mousse_status groups_plan(train_groups *groups, const train_options *run, gpt_pa
                           const mousse_comm *comm, const run_notices *notices, mo_error *error);
 void groups_close(train_groups *groups); /* accepts a zeroed or closed one */
 
-/* Sets every group's learning rate to factor times its own. */
+/* Every group's learning rate is factor times its own from now on. */
 mousse_status groups_schedule(train_groups *groups, double factor, mo_error *error);
+/* How far ahead the gradient after the step of this number (from 1) is taken; without that wrapper,
+ * nothing. */
+mousse_status groups_look_ahead(train_groups *groups, const train_options *run, uint64_t step,
+                                mo_error *error);
 
 bool groups_are_alike(const train_options *run); /* one algorithm for all tensors */
 const char *groups_algorithm(const train_options *run, gpt_role role);

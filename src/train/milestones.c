@@ -13,6 +13,7 @@ static mousse_status score(trainer *t, evaluation *result, mo_error *error)
   train_session *s = &t->session;
   const mo_loader *loader = &s->data.val;
   const uint64_t windows = ((uint64_t)t->run->val_tokens + loader->length - 1) / loader->length;
+  MO_TRY(average_refresh(&s->average, error));
   average_swap(&s->average);
   const mousse_status status =
       evaluate(loader, s->pass, t->comm, options_micro_batch(t->run), windows,
@@ -99,6 +100,7 @@ static mousse_status save(trainer *t, mo_error *error)
                                 t->run->keep_best};
   if (step == t->saved) return MOUSSE_OK;
   MO_TRY(ranks_compare_weights(t->session.params, t->comm, error));
+  MO_TRY(average_refresh(&t->session.average, error));
   metrics_sync(&t->metrics);
   if (t->comm->rank == 0) make_room(t, &rule);
   MO_TRY(checkpoint_save(t->session.checkpoints, &content, error));

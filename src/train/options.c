@@ -9,6 +9,7 @@
 #include <string.h>
 
 static const char *const recipe_names[] = {"recommended", "paper", NULL}; /* as train_recipe */
+static const char *const wrapper_names[] = {"none", "lookahead", "schedule_free", NULL};
 static const char *const schedule_names[] = {"cosine", "wsd", "constant", NULL};
 
 #define OPTION_TEXT(member, size, initial, effect, help)                                       \
@@ -234,6 +235,17 @@ mousse_status options_check(const train_options *run, mo_error *error)
                    "warmup_ratio %g and warmdown_ratio %g together are more than 1",
                    run->warmup_ratio, run->warmdown_ratio);
   return MOUSSE_OK;
+}
+
+bool options_average(const train_options *run)
+{
+  return run->ema > 0 || run->wrapper != WRAPPER_NONE;
+}
+
+bool options_wrapped(const train_options *run)
+{
+  return run->wrapper != WRAPPER_NONE ||
+         (run->ema > 0 && (run->ema_from > 0 || run->ema_weight < 1));
 }
 
 train_schedule options_schedule(const train_options *run)

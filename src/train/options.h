@@ -36,6 +36,13 @@ typedef struct train_options {
 /* The values of train_options.recipe. */
 typedef enum train_recipe { RECIPE_RECOMMENDED, RECIPE_PAPER } train_recipe;
 
+/* The values of train_options.wrapper, as the library's. */
+typedef enum train_wrapper {
+  WRAPPER_NONE,
+  WRAPPER_LOOKAHEAD,
+  WRAPPER_SCHEDULE_FREE
+} train_wrapper;
+
 /* Where sentences for the user go that are not errors. */
 typedef struct run_notices {
   void (*say)(void *user, const char *text); /* NULL: nowhere */
@@ -76,6 +83,11 @@ mousse_status options_write(const train_options *run, const char *path, mo_error
 
 /* Names, ratios and batches must fit together. */
 mousse_status options_check(const train_options *run, mo_error *error);
+
+/* Whether other weights than those that are trained are evaluated, and whether the optimizer keeps
+ * them rather than the trainer. */
+bool options_average(const train_options *run);
+bool options_wrapped(const train_options *run);
 
 train_schedule options_schedule(const train_options *run);
 /* Where they are 0, chosen from the batch alone, so that the result does not depend on the ranks:

@@ -18,6 +18,7 @@ checkpoint_content session_content(train_session *s)
       .optimizer = s->groups.optimizer,
       .tokenizer = s->data.has_tokenizer ? &s->data.tokenizer : NULL,
       .average = &s->average,
+      .previous = &s->inputs.previous,
       .options = s->run,
       .comm = s->comm,
       .data_checksum = s->data.train_checksum,
@@ -86,7 +87,10 @@ static mousse_status open_model(train_session *s, const gpt_config *config,
                                  .threads = threads,
                                  .overlap = s->run->overlap,
                                  .byte_lengths = s->data.byte_lengths};
-  MO_TRY(average_open(&s->average, s->params, s->run->ema, threads, error));
+  MO_TRY(average_open(&s->average, s->params, options_average(s->run) ? s->run->ema : -1,
+                      threads, error));
+  if (options_wrapped(s->run)) s->average.source = s->groups.optimizer;
+  MO_TRY(step_inputs_open(&s->inputs, s->run, &s->groups, s->params, s->comm, error));
   return gradient_open(&s->gradient, error);
 }
 
@@ -167,7 +171,9 @@ static mousse_status check_room(train_session *s, bool has_checkpoint,
 {
   const gpt_params *p = s->params;
   const unsigned long long room = run_directory_room(s->directory);
-  s->checkpoint_bytes = p->value_count * sizeof(float) * (s->average.values != NULL ? 2 : 1);
+  const size_t copies =
+      (s->average.values != NULL ? 1u : 0u) + (s->inputs.previous.values != NULL ? 1u : 0u);
+  s->checkpoint_bytes = p->value_count * sizeof(float) * (1 + copies);
   for (size_t i = 0; i < p->tensor_count; i++)
     s->checkpoint_bytes += mousse_param_state_bytes(s->groups.optimizer, p->tensors[i].name);
   const double need = (double)s->checkpoint_bytes / 1e6, have = (double)room / 1e6;
@@ -186,16 +192,21 @@ static mousse_status check_room(train_session *s, bool has_checkpoint,
   return MOUSSE_OK;
 }
 
+static mousse_status load_checkpoint(train_session *s, uint64_t step, mo_error *error)
+{
+  const checkpoint_content content = session_content(s);
+  return checkpoint_load(s->checkpoints, step, &content, s->params, error);
+}
+
 static mousse_status load_weights(train_session *s, const run_position *at,
                                   const run_notices *notices, mo_error *error)
 {
   gpt_params *params = s->params;
-  if (at->found)
-    return checkpoint_load(s->checkpoints, at->step, params, &s->average, s->groups.optimizer,
-                           s->comm, error);
+  if (at->found) return load_checkpoint(s, at->step, error);
   MO_TRY(MO_FIRST_RANK(s->comm, initialise(s, notices, error), error));
   MO_TRY(mo_ranks_spread(s->comm, params->values, params->value_count * sizeof(float), error));
   average_restart(&s->average);
+  average_restart(&s->inputs.previous);
   return MOUSSE_OK;
 }
 
@@ -240,6 +251,7 @@ mousse_status session_open(train_session *s, const train_options *run, const mou
 void session_close(train_session *s)
 {
   gradient_close(&s->gradient);
+  step_inputs_close(&s->inputs);
   average_close(&s->average);
   groups_close(&s->groups);
   gpt_pass_destroy(s->pass);

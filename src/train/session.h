@@ -8,6 +8,7 @@
 #include "train/gradient.h"
 #include "train/groups.h"
 #include "train/run_data.h"
+#include "train/step_inputs.h"
 
 typedef struct train_session {
   const train_options *given; /* borrowed: as asked for */
@@ -21,6 +22,7 @@ typedef struct train_session {
   gpt_pass *pass;
   train_groups groups;
   train_gradient gradient;
+  step_inputs inputs;
   weight_average average;
   trainer_state state;
   uint64_t checkpoint_bytes; /* what a checkpoint takes, about */

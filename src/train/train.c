@@ -64,8 +64,27 @@ static mousse_status own_gradient(trainer *t, uint64_t step, mo_error *error)
   for (size_t micro = gradient->first; micro < gradient->end; micro++) {
     gpt_batch batch;
     MO_TRY(gradient_batch(gradient, step, micro, &batch, error));
+    gpt_pass_sample(t->session.pass, step_inputs_sampled(&t->session.inputs, micro), step);
     MO_TRY(gradient_add(gradient, micro, &batch, error));
   }
+  return MOUSSE_OK;
+}
+
+/* The gradient of the step's batch at the weights before the last step, where the optimizer asks
+ * for it. *finite: whether it is, and so the step may be taken. */
+static mousse_status previous_gradient(trainer *t, uint64_t step, bool *finite, mo_error *error)
+{
+  step_inputs *inputs = &t->session.inputs;
+  train_gradient *gradient = &t->session.gradient;
+  *finite = true;
+  if (inputs->other == NULL) return MOUSSE_OK;
+  average_swap(&inputs->previous);
+  const mousse_status own = own_gradient(t, step, error);
+  const mousse_status status = gradient_sum(gradient, own, error);
+  average_swap(&inputs->previous);
+  MO_TRY(status);
+  *finite = gradient_measure(gradient).finite;
+  step_inputs_take(inputs);
   return MOUSSE_OK;
 }
 
@@ -77,7 +96,11 @@ static mousse_status update(trainer *t, const gradient_result *result, bool *ski
   train_groups *groups = &t->session.groups;
   mousse_status status = MOUSSE_NOT_FINITE;
   MO_TRY(groups_schedule(groups, schedule_factor(&t->schedule, state->step), error));
-  if (result->finite) status = take_step(t, state->step + 1);
+  MO_TRY(groups_look_ahead(groups, t->run, state->step + 1, error));
+  if (result->finite) {
+    step_inputs_remember(&t->session.inputs);
+    status = take_step(t, state->step + 1);
+  }
   *skipped = status == MOUSSE_NOT_FINITE;
   if (status != MOUSSE_OK && !*skipped) return groups_fail(groups, status, error);
   state->step++;
@@ -105,17 +128,21 @@ static void report_step(trainer *t, uint64_t step, const gradient_result *result
   alarms_step(&t->alarms, &report, &t->notices);
 }
 
-/* batch -> forward and backward -> sum over ranks -> norm and clip -> step */
+/* batch -> forward and backward -> sum over ranks -> norm and clip -> step, with what else the
+ * optimizer asks for on the way */
 static mousse_status one_step(trainer *t, mo_error *error)
 {
   const double started = mo_seconds();
   const uint64_t step = t->session.state.step;
   train_gradient *gradient = &t->session.gradient;
-  bool skipped = false;
+  bool skipped = false, finite = true;
+  MO_TRY(previous_gradient(t, step, &finite, error));
   const mousse_status own = own_gradient(t, step, error);
   MO_TRY(gradient_sum(gradient, own, error));
-  const gradient_result result = gradient_measure(gradient);
-  gradient_clip(gradient, &result);
+  MO_TRY(step_inputs_share(&t->session.inputs, error));
+  gradient_result result = gradient_measure(gradient);
+  result.finite = result.finite && finite;
+  step_inputs_scale(&t->session.inputs, gradient_clip(gradient, &result));
   const mousse_status status = update(t, &result, &skipped, error);
   report_step(t, step, &result, skipped, mo_seconds() - started);
   return status;
