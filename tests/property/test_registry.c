@@ -254,17 +254,36 @@ static bool some_value_changes(const char *name, const char *others,
   return false;
 }
 
-/* Other settings under which the option matters: none, or one choice of another option, with
- * refreshes in between. False: there are none. */
+/* Settings of several others that an option needs. */
+static const char *needs(const char *algorithm, const char *option)
+{
+  static const char *const known[][2] = {
+      {"decay", "weight_decay=0.5 lr_peak=0.5"},
+      {"lr_peak", "weight_decay=0.5 decay=corrected"},
+      {"mu_end", "mu_schedule=cycle mu_warmup=2 mu_fall=3 mu_last=9"},
+      {"mu_fall", "mu_schedule=cycle mu_warmup=2 mu_fall=3 mu_last=9"},
+      {"mu_last", "mu_schedule=cycle mu_warmup=2 mu_fall=3 mu_last=9"},
+      {"mix_end", "kernel=two mix_fall=3 mix_last=9"},
+      {"mix_fall", "kernel=two mix_fall=3 mix_last=9"},
+      {"mix_last", "kernel=two mix_fall=3 mix_last=9"},
+      {"floor", "floor_target=9"},
+      {"gate_floor", "inner=rms gate=on"},
+      {"gate_cap", "inner=rms gate=on"},
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(known[i][0], option) == 0 &&
+        (strstr(known[i][1], "inner=") == NULL || has_option(algorithm, "inner")))
+      return known[i][1];
+  return "";
+}
+
+/* Other settings under which the option matters: what it needs, or one choice of another option,
+ * with refreshes in between. False: there are none. */
 static bool find_others(const char *name, const mousse_option *option, char *others,
                         size_t size)
 {
   const mousse_option *other;
-  others[0] = '\0';
-  if (strcmp(option->name, "decay") == 0)
-    snprintf(others, size, "weight_decay=0.5 lr_peak=0.5");
-  if (strcmp(option->name, "lr_peak") == 0)
-    snprintf(others, size, "weight_decay=0.5 decay=corrected");
+  snprintf(others, size, "%s", needs(name, option->name));
   if (some_value_changes(name, others, option)) return true;
   for (size_t i = 0; (other = mousse_algorithm_option(name, i)) != NULL; i++)
     for (size_t c = 0; other->choices != NULL && other->choices[c] != NULL; c++) {

@@ -238,10 +238,13 @@ static void groups_by_role(void **state)
     assert_int_equal(groups.count, GROUP_COUNT);
     for (int role = 0; role < GROUP_COUNT; role++) {
       assert_int_equal(mousse_get(groups.optimizer, role, "lr", &value), MOUSSE_OK);
-      near(value, 0.5 * expected[role], 1e-12);
+      near(value, expected[role], 1e-12);
       assert_int_equal(mousse_get(groups.optimizer, role, "weight_decay", &value), MOUSSE_OK);
       near(value, role == GPT_MATRIX ? 0.25 : 0, 0);
     }
+    assert_int_equal(mousse_get(groups.optimizer, MOUSSE_OBJECT, "lr_factor", &value),
+                     MOUSSE_OK);
+    near(value, 0.5, 0);
     groups_close(&groups);
     gpt_params_destroy(params);
   }
