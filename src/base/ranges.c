@@ -1,13 +1,13 @@
 /* ranges.c - see ranges.h. */
 #include "base/ranges.h"
 
-static mo_range *node(const mo_ranges *r, size_t link)
+static mo_range *node(const mo_ranges *r, uint32_t link)
 {
   return &r->nodes[link - 1];
 }
 
 /* Mixes a number into one that looks random (splitmix64): higher ones are nearer to the root. */
-static uint64_t priority(size_t link)
+static uint64_t priority(uint32_t link)
 {
   uint64_t x = (uint64_t)link * 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -15,13 +15,13 @@ static uint64_t priority(size_t link)
   return x ^ (x >> 31);
 }
 
-static bool comes_before(const mo_ranges *r, size_t a, size_t b)
+static bool comes_before(const mo_ranges *r, uint32_t a, uint32_t b)
 {
   const uintptr_t x = node(r, a)->start, y = node(r, b)->start;
   return x != y ? x < y : a < b;
 }
 
-static void refresh(mo_ranges *r, size_t link)
+static void refresh(mo_ranges *r, uint32_t link)
 {
   mo_range *n = node(r, link);
   n->reach = n->end;
@@ -30,7 +30,7 @@ static void refresh(mo_ranges *r, size_t link)
 }
 
 /* Cuts a tree into what comes before `at` and what comes after it. */
-static void split(mo_ranges *r, size_t tree, size_t at, size_t *before, size_t *after)
+static void split(mo_ranges *r, uint32_t tree, uint32_t at, uint32_t *before, uint32_t *after)
 {
   if (tree == 0) {
     *before = *after = 0;
@@ -46,7 +46,7 @@ static void split(mo_ranges *r, size_t tree, size_t at, size_t *before, size_t *
   refresh(r, tree);
 }
 
-static size_t merge(mo_ranges *r, size_t before, size_t after)
+static uint32_t merge(mo_ranges *r, uint32_t before, uint32_t after)
 {
   if (before == 0) return after;
   if (after == 0) return before;
@@ -60,37 +60,36 @@ static size_t merge(mo_ranges *r, size_t before, size_t after)
   return after;
 }
 
-static size_t insert(mo_ranges *r, size_t tree, size_t link)
+/* Down to where its priority puts it; the parts of what was there hang below it. Nodes on the
+ * way are only raised to the new end, so that their other children stay untouched. */
+static void insert(mo_ranges *r, uint32_t link)
 {
-  if (tree == 0) return link;
-  if (priority(link) > priority(tree)) {
-    split(r, tree, link, &node(r, link)->left, &node(r, link)->right);
-    refresh(r, link);
-    return link;
+  mo_range *added = node(r, link);
+  uint32_t *place = &r->root;
+  while (*place != 0 && priority(link) <= priority(*place)) {
+    mo_range *n = node(r, *place);
+    if (n->reach < added->end) n->reach = added->end;
+    place = comes_before(r, link, *place) ? &n->left : &n->right;
   }
-  mo_range *n = node(r, tree);
-  if (comes_before(r, link, tree))
-    n->left = insert(r, n->left, link);
-  else
-    n->right = insert(r, n->right, link);
-  refresh(r, tree);
-  return tree;
+  split(r, *place, link, &added->left, &added->right);
+  refresh(r, link);
+  *place = link;
 }
 
-static size_t without(mo_ranges *r, size_t tree, size_t link)
+/* A reach beyond the end that goes comes from elsewhere and stays. */
+static uint32_t without(mo_ranges *r, uint32_t tree, uint32_t link)
 {
   if (tree == link) return merge(r, node(r, link)->left, node(r, link)->right);
   mo_range *n = node(r, tree);
-  if (comes_before(r, link, tree))
-    n->left = without(r, n->left, link);
-  else
-    n->right = without(r, n->right, link);
-  refresh(r, tree);
+  uint32_t *side = comes_before(r, link, tree) ? &n->left : &n->right;
+  *side = without(r, *side, link);
+  if (n->reach == node(r, link)->end) refresh(r, tree);
   return tree;
 }
 
 bool mo_ranges_reserve(mo_ranges *ranges, const mo_allocator *allocator, size_t count)
 {
+  if (count >= UINT32_MAX) return false;
   return mo_grow(allocator, &ranges->nodes, &ranges->capacity, count, sizeof *ranges->nodes);
 }
 
@@ -103,14 +102,14 @@ void mo_ranges_release(mo_ranges *ranges, const mo_allocator *allocator)
 void mo_ranges_add(mo_ranges *ranges, size_t number, uintptr_t start, uintptr_t end)
 {
   if (start >= end) return;
-  *node(ranges, number + 1) = (mo_range){start, end, end, 0, 0};
-  ranges->root = insert(ranges, ranges->root, number + 1);
+  ranges->nodes[number] = (mo_range){start, end, end, 0, 0};
+  insert(ranges, (uint32_t)number + 1);
 }
 
 void mo_ranges_remove(mo_ranges *ranges, size_t number)
 {
   if (number >= ranges->capacity || ranges->nodes[number].end == 0) return;
-  ranges->root = without(ranges, ranges->root, number + 1);
+  ranges->root = without(ranges, ranges->root, (uint32_t)number + 1);
   ranges->nodes[number] = (mo_range){0};
 }
 
@@ -118,7 +117,7 @@ void mo_ranges_remove(mo_ranges *ranges, size_t number)
  * begins at or beyond `end`, and so does everything to the right of it. */
 size_t mo_ranges_find(const mo_ranges *ranges, uintptr_t start, uintptr_t end)
 {
-  size_t at = start < end ? ranges->root : 0;
+  uint32_t at = start < end ? ranges->root : 0;
   while (at != 0) {
     const mo_range *n = node(ranges, at);
     if (n->start < end && start < n->end) return at - 1;

@@ -2,8 +2,8 @@
  *
  * A treap, ordered by where a range begins; every node also knows the highest end below it
  * ("reach"), so that adding, removing and asking take about log n steps, whatever order the
- * ranges come in. Ranges may overlap each other. Each has a number chosen by the caller, small
- * and used once; nodes lie in one array by number, so that nothing is allocated per range.
+ * ranges come in. Ranges may overlap each other. Each has a number chosen by the caller, below
+ * 2^32 - 1 and used once; nodes lie in one array by number, so that nothing is allocated per range.
  */
 #ifndef MOUSSE_BASE_RANGES_H
 #define MOUSSE_BASE_RANGES_H
@@ -15,12 +15,13 @@
 typedef struct mo_range {
   uintptr_t start, end; /* end 0: not in the set */
   uintptr_t reach;
-  size_t left, right; /* number + 1; 0: none */
-} mo_range;
+  uint32_t left, right; /* number + 1; 0: none */
+} mo_range; /* 32 bytes: two to a cache line */
 
 typedef struct mo_ranges {
   mo_range *nodes; /* owned */
-  size_t capacity, root;
+  size_t capacity;
+  uint32_t root;
 } mo_ranges;
 
 #define MO_NO_RANGE SIZE_MAX
