@@ -186,5 +186,6 @@ def main():
         print(time.perf_counter() - start, flush=True)
 
 
-with torch.no_grad():
-    main()
+if __name__ == "__main__":
+    with torch.no_grad():
+        main()

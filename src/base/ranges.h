@@ -16,7 +16,7 @@ typedef struct mo_range {
   uintptr_t start, end; /* end 0: not in the set */
   uintptr_t reach;
   uint32_t left, right; /* number + 1; 0: none */
-} mo_range; /* 32 bytes: two to a cache line */
+} mo_range;             /* 32 bytes: two to a cache line */
 
 typedef struct mo_ranges {
   mo_range *nodes; /* owned */

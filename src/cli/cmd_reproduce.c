@@ -18,7 +18,8 @@ typedef struct values {
   int scale;
   char out[MO_SETTING_PATH], text[MO_SETTING_PATH], other_text[MO_SETTING_PATH],
       data_dir[MO_SETTING_PATH];
-  int64_t jobs;
+  char contenders[512];
+  int64_t jobs, regimes;
   bool dry_run;
 } values;
 
@@ -37,15 +38,39 @@ static const mo_setting rows[] = {
     MO_SETTING_TEXT(values, data_dir, "", "directory of token shards to train on instead"),
     MO_SETTING_INTEGER(values, jobs, "0", 0, 1024,
                        "runs at a time; 0: as many as the machine has cores"),
+    MO_SETTING_INTEGER(values, regimes, "0", 0, STUDY_MOST_REGIMES,
+                       "only the first regimes of the scale, so many; 0: all"),
+    MO_SETTING_TEXT(values, contenders, "",
+                    "only these, separated by commas, beside Muon and AdamW; for the figures "
+                    "verdict and tuning"),
     MO_SETTING_SWITCH(values, dry_run, "false", "show the runs and their states, and stop"),
 };
 
-static mousse_status choose_figures(const cli_invocation *call, unsigned *figures,
-                                    mo_error *error)
+static mousse_status choose_contenders(const char *list, unsigned *contenders, mo_error *error)
 {
-  *figures = call->argument_count == 0 ? ALL_FIGURES : 0;
+  char names[512];
+  char *rest = names;
+  memcpy(names, list, sizeof names);
+  for (char *name = strsep(&rest, ","); name != NULL; name = strsep(&rest, ",")) {
+    while (*name == ' ') name++;
+    if (*name != '\0') MO_TRY(contenders_add(contenders, name, error));
+  }
+  return MOUSSE_OK;
+}
+
+static mousse_status choose(const cli_invocation *call, study_request *request, mo_error *error)
+{
+  const values *v = call->values;
+  const unsigned compared = FIGURE_BIT(verdict) | FIGURE_BIT(tuning);
+  MO_TRY(choose_contenders(v->contenders, &request->contenders, error));
   for (size_t i = 0; i < call->argument_count; i++)
-    MO_TRY(figures_add(figures, call->arguments[i], error));
+    MO_TRY(figures_add(&request->figures, call->arguments[i], error));
+  if (call->argument_count == 0)
+    request->figures = request->contenders != 0 ? compared : ALL_FIGURES;
+  if (request->contenders != 0 && (request->figures & ~compared) != 0)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "--contenders concerns the figures verdict and tuning; the others have "
+                   "theirs by what they show");
   return MOUSSE_OK;
 }
 
@@ -57,7 +82,12 @@ static void write_command(const cli_invocation *call, char *text, size_t capacit
   for (size_t i = 0; i < call->argument_count && used < capacity; i++)
     used += (size_t)snprintf(text + used, capacity - used, " %s", call->arguments[i]);
   if (used < capacity)
-    snprintf(text + used, capacity - used, " --scale %s", study_scale_names[v->scale]);
+    used += (size_t)snprintf(text + used, capacity - used, " --scale %s",
+                             study_scale_names[v->scale]);
+  if (used < capacity && v->regimes > 0)
+    used += (size_t)snprintf(text + used, capacity - used, " --regimes %d", (int)v->regimes);
+  if (used < capacity && v->contenders[0] != '\0')
+    snprintf(text + used, capacity - used, " --contenders '%.400s'", v->contenders);
 }
 
 static mousse_status write_report(const cli_invocation *call, const json_t *results,
@@ -107,13 +137,15 @@ static mousse_status show_plan(const cli_invocation *call, const reproduction *w
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const values *v = call->values;
-  char program[MO_SETTING_PATH], directory[MO_SETTING_PATH], command[512];
+  char program[MO_SETTING_PATH], directory[MO_SETTING_PATH], command[1200];
   study_display display = study_display_start(call->quiet);
   const char *text = v->text[0] != '\0'                ? v->text
                      : access(default_text, R_OK) == 0 ? default_text
                                                        : NULL;
+  study_scale scale = *study_scale_find(study_scale_names[v->scale]);
+  if (v->regimes > 0 && v->regimes < scale.regime_count) scale.regime_count = (int)v->regimes;
   reproduction what = {
-      .scale = study_scale_find(study_scale_names[v->scale]),
+      .scale = &scale,
       .directory = directory,
       .data_dir = v->data_dir[0] != '\0' ? v->data_dir : NULL,
       .text = text,
@@ -129,7 +161,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
     memcpy(directory, v->out, sizeof v->out);
   else
     snprintf(directory, sizeof directory, "reproduction/%s", what.scale->name);
-  MO_TRY(choose_figures(call, &what.figures, error));
+  MO_TRY(choose(call, &what.request, error));
   MO_TRY(study_program(program, error));
   write_command(call, command, sizeof command);
   return v->dry_run ? show_plan(call, &what, error) : execute(call, &what, error);
@@ -140,6 +172,9 @@ static void print_figures(void)
   printf("\nFigures:\n");
   for (size_t i = 0; i < FIGURE_COUNT; i++)
     help_item(figure_rows[i].id, figure_rows[i].title, 19);
+  printf("\nContenders:\n");
+  for (size_t i = 0; i < study_contender_count; i++)
+    printf("  %s\n", study_contenders[i].label);
   printf("\nScales:\n");
   for (size_t i = 0; study_scale_names[i] != NULL; i++)
     help_item(study_scale_names[i], study_scale_find(study_scale_names[i])->help, 19);
@@ -150,8 +185,8 @@ const cli_command command_reproduce = {
     .summary = "Reproduce the paper's experiments and report on them",
     .arguments = "[FIGURE...]",
     .details =
-        "All figures unless some are named. Every contender searches for its learning rate "
-        "and momentum with the same number of runs; the best is trained with seeds that "
+        "All figures unless some are named. Every contender is tuned with the same number of "
+        "runs; the best setting is trained with seeds that "
         "chose nothing (docs/evidence-protocol.md). A run that is part of several figures "
         "is made once. Stopped or killed, the same command goes on where it was; no "
         "finished run is repeated.\n\n"

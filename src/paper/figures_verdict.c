@@ -35,6 +35,11 @@ static void difference_text(const run_mean *difference, char text[64])
     snprintf(text, 64, "%+.4f (one pair)", difference->mean);
 }
 
+static bool is_control(const char *label)
+{
+  return strcmp(label, "muon") == 0 || strcmp(label, "adamw") == 0;
+}
+
 static void add_control_row(const study_evidence *e, int regime, json_t *figure, json_t *table)
 {
   cell_gain gain;
@@ -113,10 +118,12 @@ static void draw_scaling(const study_evidence *e, json_t *figure)
                                 results_axis("% of Muon's steps", "linear"));
   for (size_t who = 0; who < study_contender_count; who++) {
     const char *label = study_contenders[who].label;
-    if (strcmp(label, "muon") == 0 || strcmp(label, "adamw") == 0) continue;
+    if (is_control(label) || find(e, 0, label) == NULL) continue;
     json_t *series = results_series(chart, label, "bars");
     for (int regime = 0; regime < e->protocol->scale->regime_count; regime++) {
-      const cell_gain gain = cell_gain_over(e, find(e, regime, label), find(e, regime, "muon"));
+      const study_cell *c = find(e, regime, label);
+      if (c == NULL) continue;
+      const cell_gain gain = cell_gain_over(e, c, find(e, regime, "muon"));
       results_point(series, regime, gain.steps, gain.margin);
     }
   }
@@ -129,8 +136,9 @@ static int count_wins(const study_evidence *e, const char *label, int *fit)
   *fit = 0;
   for (int regime = 0; regime < e->protocol->scale->regime_count; regime++) {
     cell_gain control;
-    if (!regime_is_fit(e, regime, &control)) continue;
-    const cell_gain gain = cell_gain_over(e, find(e, regime, label), find(e, regime, "muon"));
+    const study_cell *c = find(e, regime, label);
+    if (c == NULL || !regime_is_fit(e, regime, &control)) continue;
+    const cell_gain gain = cell_gain_over(e, c, find(e, regime, "muon"));
     (*fit)++;
     wins += strcmp(run_mean_verdict(gain.difference), "better") == 0;
   }
@@ -141,25 +149,26 @@ void figure_verdict(const study_evidence *e, json_t *figure)
 {
   char text[1024] = "";
   size_t used = 0;
-  int fit = 0;
+  int fit = 0, most = 0;
   draw_scaling(e, figure);
   add_control(e, figure);
   add_verdicts(e, figure);
   for (size_t who = 0; who < study_contender_count && used + 80 < sizeof text; who++) {
     const char *label = study_contenders[who].label;
-    if (strcmp(label, "muon") == 0 || strcmp(label, "adamw") == 0) continue;
+    if (is_control(label) || find(e, 0, label) == NULL) continue;
     const int wins = count_wins(e, label, &fit);
-    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s: %d", used > 0 ? "; " : "",
-                             label, wins);
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s: %d of %d",
+                             used > 0 ? "; " : "", label, wins, fit);
+    most = fit > most ? fit : most;
   }
-  if (fit == 0)
+  if (most == 0)
     results_finding(figure, "In no regime does Muon save 15%% of AdamW's steps: these runs "
                             "cannot say who is better.");
   else
     results_finding(figure,
-                    "Of %d regimes %d are fit for the question. In so many of them a contender "
-                    "is clearly ahead of Muon: %s.",
-                    e->protocol->scale->regime_count, fit, text);
+                    "Of %d regimes %d are fit for the question. In so many of those it took "
+                    "part in a contender is clearly ahead of Muon: %s.",
+                    e->protocol->scale->regime_count, most, text);
 }
 
 /* One line per momentum that was tried: final loss over learning rates. */
@@ -170,7 +179,7 @@ static void draw_search(const study_evidence *e, const study_cell *c, json_t *fi
   for (int at = -64; at <= 64; at++) {
     json_t *series = NULL;
     char name[64];
-    for (size_t i = 0; i < c->tuning.count; i++) {
+    for (size_t i = 0; i < c->tuning.count && i < c->tuning.budget; i++) {
       const search_trial *t = &c->tuning.trials[i];
       if (t->point.at[1] != at) continue;
       const train_options *run = &e->runs->runs[t->run].run;
@@ -184,13 +193,17 @@ static void draw_search(const study_evidence *e, const study_cell *c, json_t *fi
 static void add_search_row(const study_evidence *e, const study_cell *c, json_t *table)
 {
   size_t stopped = 0;
+  const study_setting best = cell_best(c);
+  char details[64];
   json_t *row = results_row(table);
+  details_text(best.details, details, sizeof details);
   for (size_t i = 0; i < c->tuning.count; i++)
     stopped += e->runs->runs[c->tuning.trials[i].run].state != STUDY_COMPLETE;
   results_text(row, c->label);
   results_text(row, regime_name(e, c->regime));
   results_number(row, cell_best_rate(c));
-  results_number(row, cell_momentum(c));
+  results_number(row, best.momentum);
+  results_text(row, details[0] != '\0' ? details + 1 : "as they are");
   results_text(row, c->inside ? "inside" : "at an edge");
   results_number(row, (double)c->tuning.count);
   results_number(row, (double)stopped);
@@ -198,8 +211,9 @@ static void add_search_row(const study_evidence *e, const study_cell *c, json_t 
 
 void figure_tuning(const study_evidence *e, json_t *figure)
 {
-  static const char *const columns[] = {"contender",      "regime", "learning rate", "momentum",
-                                        "of those tried", "runs",   "stopped early", NULL};
+  static const char *const columns[] = {"contender", "regime",        "learning rate",
+                                        "momentum",  "factors",       "of those tried",
+                                        "runs",      "stopped early", NULL};
   size_t edges = 0, all = 0;
   json_t *table = results_table(figure, "What the searches found", columns);
   for (size_t i = 0; i < e->protocol->count; i++) {

@@ -48,10 +48,10 @@ static mousse_status add_cell(fine_tuning *f, const study_cell *origin, const st
                        .who = tuner->who,
                        .follows = SIZE_MAX,
                        .figures = FIGURE_BIT(fine_tuning),
-                       .lr = tuner->rates[tuner->best] / FINE_STEPS,
-                       .rest = 1 - cell_momentum(tuner),
                        .run = tuner->run};
-  cell->tuning.dimensions = 1;
+  cell_start_from(cell, tuner);
+  cell->lr /= FINE_STEPS;
+  cell->tuning.together = 1;
   cell->tuning.budget = (size_t)p->scale->fine_rates;
   snprintf(cell->name, sizeof cell->name, "fine,%.60s,%.16s", origin->name, tuner->label);
   MO_TRY(set_run(&cell->run, p->scale, data, error));
@@ -88,14 +88,14 @@ mousse_status fine_tuning_plan(fine_tuning *f, const study_protocol *home,
 static mousse_status add_seeds(study_cell *cell, const study_cell *origin, study_runs *runs,
                                mo_error *error)
 {
+  const study_setting best = cell_best(cell);
   cell->seed_count = 0;
   if (cell->best == cell->rate_count) return MOUSSE_OK;
   for (size_t k = 0; k < origin->seed_count && k < FINE_SEEDS; k++) {
     if (runs->runs[origin->seeds[k]].state != STUDY_COMPLETE) continue;
     MO_TRY(start_from(&cell->run, runs, origin->seeds[k], error));
-    MO_TRY(cell_add_run(cell, cell->rates[cell->best], cell_momentum(cell),
-                        STUDY_FIRST_SEED + (int)k, runs, &cell->seeds[cell->seed_count++],
-                        error));
+    MO_TRY(cell_add_run(cell, &best, STUDY_FIRST_SEED + (int)k, runs,
+                        &cell->seeds[cell->seed_count++], error));
   }
   return MOUSSE_OK;
 }

@@ -9,10 +9,11 @@
 #include <string.h>
 
 const study_contender study_contenders[] = {
-#define PAPER true
-#define OURS  false
-#define CONTENDER(label, optimizer, options, momentum, lr, in_paper)                           \
-  {label, optimizer, options, momentum, lr, in_paper},
+#define PAPER true, true
+#define OURS  false, true
+#define HOME  false, false
+#define CONTENDER(label, optimizer, options, momentum, memory, lr, where)                      \
+  {label, optimizer, options, momentum, memory, lr, where},
 #include "paper/contenders.def"
 };
 const size_t study_contender_count = sizeof study_contenders / sizeof *study_contenders;
@@ -108,6 +109,8 @@ typedef struct cell_plan {
   const char *label, *options; /* over the contender's; options NULL: it is the contender */
   study_schedule schedule;
   int regime, percent;
+  size_t
+      length_runs; /* trials of learning rate and momentum at this length; 0: no such search */
   unsigned figures;
   bool telemetry; /* whatever figures are asked for: a run is the same for all of them */
   const char *data_dir;
@@ -148,14 +151,17 @@ static mousse_status add_cell(study_protocol *p, const cell_plan *plan, study_ce
                        .follows = SIZE_MAX,
                        .figures = plan->figures,
                        .regime = plan->regime,
+                       .percent = plan->percent,
                        .schedule = plan->schedule,
                        .lr = who->lr,
                        .rest = first_rest,
-                       .seed_count = (size_t)p->scale->seeds};
-  cell->tuning.dimensions = home ? 2 : 1;
-  cell->tuning.budget = (size_t)(home                    ? p->scale->search_runs
-                                 : plan->options == NULL ? p->scale->rates
-                                                         : p->scale->variant_rates);
+                       .seed_count = plan->length_runs > 0 ? 0 : (size_t)p->scale->seeds};
+  cell->tuning.together = home || plan->length_runs > 0 ? 2 : 1;
+  cell->tuning.alone = home ? (size_t)p->scale->details : 0;
+  cell->tuning.budget = plan->length_runs > 0   ? plan->length_runs
+                        : home                  ? (size_t)p->scale->search_runs
+                        : plan->options == NULL ? (size_t)p->scale->rates
+                                                : (size_t)p->scale->variant_rates;
   name_cell(cell, p->scale);
   MO_TRY(set_cell(cell, p->scale, plan, error));
   p->count++;
@@ -175,6 +181,7 @@ static unsigned figures_of(size_t who, study_schedule schedule, int regime)
 {
   const bool in_paper = study_contenders[who].in_paper, first = regime == 0;
   if (schedule == STUDY_WSD) return in_paper && first ? WSD_FIGURES : 0;
+  if (!first && !study_contenders[who].everywhere) return 0;
   unsigned needed = VERDICT_FIGURES | (in_paper ? COSINE_FIGURES : 0);
   if (first && who == find_contender("mousse")) needed |= BASELINE_FIGURES;
   if (first && !in_paper) needed |= FIGURE_BIT(beyond);
@@ -189,15 +196,20 @@ static bool needs_home(size_t who, unsigned figures)
   unsigned elsewhere = figures_of(who, STUDY_WSD, 0) | figures_of(who, STUDY_COSINE, 1);
   if (who == find_contender("mousse")) elsewhere = ~0u; /* its switches */
   if (who == find_contender("muon")) elsewhere |= FIGURE_BIT(fine_tuning);
+  if (who == find_contender("muon") || who == find_contender("mousse no-graft"))
+    elsewhere |= FIGURE_BIT(momentum);
   return (elsewhere & figures) != 0;
 }
 
 /* Everybody at home first: the others need what they find there. */
 static mousse_status add_contenders(study_protocol *p, study_schedule schedule, int regime,
-                                    unsigned figures, const char *data_dir, mo_error *error)
+                                    study_request request, const char *data_dir,
+                                    mo_error *error)
 {
+  const unsigned figures = request.figures;
   for (size_t who = 0; who < study_contender_count; who++) {
     const unsigned all = figures_of(who, schedule, regime), needed = figures & all;
+    if (request.contenders != 0 && (request.contenders >> who & 1u) == 0) continue;
     const cell_plan plan = {.who = who,
                             .telemetry = (all & TELEMETRY_FIGURES) != 0,
                             .schedule = schedule,
@@ -234,6 +246,31 @@ static mousse_status add_shorter(study_protocol *p, const char *who, const char 
   return MOUSSE_OK;
 }
 
+/* Muon and Mousse at a quarter and at three times the length: what becomes of their memory? */
+static mousse_status add_lengths(study_protocol *p, unsigned figures, const char *data_dir,
+                                 mo_error *error)
+{
+  static const struct {
+    const char *who, *label;
+    int percent;
+  } lengths[] = {{"muon", "muon, 25% of the steps", 25},
+                 {"muon", "muon, 300% of the steps", 300},
+                 {"mousse no-graft", "mousse no-graft, 25% of the steps", 25},
+                 {"mousse no-graft", "mousse no-graft, 300% of the steps", 300}};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    const cell_plan plan = {.who = find_contender(lengths[i].who),
+                            .label = lengths[i].label,
+                            .options = "",
+                            .schedule = STUDY_COSINE,
+                            .percent = lengths[i].percent,
+                            .length_runs = (size_t)p->scale->length_runs,
+                            .figures = figures & FIGURE_BIT(momentum),
+                            .data_dir = data_dir};
+    if (plan.figures != 0) MO_TRY(add_cell(p, &plan, NULL, error));
+  }
+  return MOUSSE_OK;
+}
+
 static mousse_status add_variants(study_protocol *p, unsigned figures, const char *data_dir,
                                   mo_error *error)
 {
@@ -252,18 +289,37 @@ static mousse_status add_variants(study_protocol *p, unsigned figures, const cha
   return MOUSSE_OK;
 }
 
-mousse_status protocol_plan(study_protocol *p, const study_scale *scale, unsigned figures,
+/* Muon and AdamW belong to every comparison: they are its control. */
+mousse_status contenders_add(unsigned *contenders, const char *name, mo_error *error)
+{
+  const size_t found = find_contender(name);
+  mo_suggestion near = mo_suggest(name);
+  for (size_t i = 0; i < study_contender_count; i++)
+    mo_suggest_from(&near, study_contenders[i].label);
+  if (found == study_contender_count && near.best != NULL)
+    return mo_fail(error, MOUSSE_UNKNOWN_NAME, "there is no contender '%s'; did you mean '%s'?",
+                   name, near.best);
+  if (found == study_contender_count)
+    return mo_fail(error, MOUSSE_UNKNOWN_NAME,
+                   "there is no contender '%s'; 'mousse reproduce --help' lists them", name);
+  *contenders |= 1u << found | 1u << find_contender("muon") | 1u << find_contender("adamw");
+  return MOUSSE_OK;
+}
+
+mousse_status protocol_plan(study_protocol *p, const study_scale *scale, study_request request,
                             const char *data_dir, mo_error *error)
 {
+  const unsigned figures = request.figures;
   const unsigned slope = figures & VERDICT_FIGURES, own = figures & FIGURE_BIT(steps_saved);
   *p = (study_protocol){.scale = scale};
   for (int regime = 0; regime < scale->regime_count; regime++) {
-    MO_TRY(add_contenders(p, STUDY_COSINE, regime, figures, data_dir, error));
+    MO_TRY(add_contenders(p, STUDY_COSINE, regime, request, data_dir, error));
     MO_TRY(add_shorter(p, "muon", "muon, shorter", regime, slope, data_dir, error));
   }
   MO_TRY(add_shorter(p, "mousse", "mousse, shorter", 0, own, data_dir, error));
+  MO_TRY(add_lengths(p, figures, data_dir, error));
   MO_TRY(add_variants(p, figures, data_dir, error));
-  return add_contenders(p, STUDY_WSD, 0, figures, data_dir, error);
+  return add_contenders(p, STUDY_WSD, 0, request, data_dir, error);
 }
 
 void protocol_release(study_protocol *p)

@@ -4,9 +4,10 @@
  * switch turned. All see the same tokens. A cell goes through three stages:
  *
  *     home     in the first regime every contender searches for its learning rate and momentum
- *              together (search.h), with the same number of runs
- *     rates    every other cell takes both over and searches for its learning rate again
- *     verdict  the best learning rate, with seeds that chose nothing
+ *              together (search.h), then for its details (details.h), with as many runs as
+ *              everybody
+ *     rates    every other cell takes all of it over and searches for its learning rate again
+ *     verdict  the best setting, with seeds that chose nothing
  *
  * What a cell says is the mean over the seeds of its verdict. docs/evidence-protocol.md says the
  * same for readers, with the rule by which results are called results.
@@ -14,6 +15,7 @@
 #ifndef MOUSSE_PAPER_PROTOCOL_H
 #define MOUSSE_PAPER_PROTOCOL_H
 
+#include "paper/details.h"
 #include "paper/figures.h"
 #include "paper/scales.h"
 #include "paper/search.h"
@@ -32,9 +34,10 @@ typedef enum study_schedule { STUDY_COSINE, STUDY_WSD } study_schedule;
 /* Who takes part: contenders.def. */
 typedef struct study_contender {
   const char *label, *optimizer, *options;
-  const char *momentum; /* the option, as opt.mu */
-  double lr;            /* where the search starts */
-  bool in_paper;        /* one of the paper's own */
+  const char *momentum, *memory; /* the options, as opt.mu */
+  double lr;                     /* where the search starts */
+  bool in_paper;                 /* one of the paper's own */
+  bool everywhere;               /* in all regimes, not only the first */
 } study_contender;
 extern const study_contender study_contenders[];
 extern const size_t study_contender_count;
@@ -44,7 +47,8 @@ typedef struct study_cell {
   const char *optimizer; /* "mousse" */
   const char *label;     /* in charts: the contender, or the switch that is turned */
   bool contender;        /* compared in every regime, not only one switch */
-  bool home;             /* finds the momentum as well */
+  bool home;             /* finds the momentum and the details as well */
+  int percent;           /* of the regime's steps */
   size_t who;       /* of the contenders: whose momentum and learning rate it starts with */
   size_t follows;   /* the cell whose learning rate it takes; SIZE_MAX: it finds its own */
   unsigned figures; /* bits of enum figure_id that need it; 0: only its home search */
@@ -52,7 +56,8 @@ typedef struct study_cell {
   study_schedule schedule;
   train_options run;          /* without learning rate, momentum and seed */
   double lr, rest;            /* where its search starts; rest: 1 - momentum */
-  search tuning;              /* dimensions: the learning rate and, at home, the rest */
+  int details[STUDY_DETAILS]; /* what home has found; at home where its search starts */
+  search tuning; /* dimensions: the learning rate and, at home, the rest and the details */
   size_t waiting[STUDY_WAVE]; /* runs of the last wave */
   search_point points[STUDY_WAVE];
   size_t waiting_count;
@@ -70,25 +75,47 @@ typedef struct study_protocol {
   size_t count, capacity;
 } study_protocol;
 
-/* The cells that the figures (bits) need. */
+/* What is asked for, in bits: figures, and contenders for those that compare them all. */
+typedef struct study_request {
+  unsigned figures, contenders; /* contenders 0: everybody */
+} study_request;
+
+/* Adds a contender by its name, with a suggestion when there is none. */
+mousse_status contenders_add(unsigned *contenders, const char *name, mo_error *error);
+
+/* The cells that are needed for it. */
 mousse_status protocol_plan(study_protocol *protocol, const study_scale *scale,
-                            unsigned figures, const char *data_dir, mo_error *error);
+                            study_request request, const char *data_dir, mo_error *error);
 void protocol_release(study_protocol *protocol);
 
 /* NULL: there is none. */
 const study_cell *protocol_find(const study_protocol *protocol, study_schedule schedule,
                                 int regime, const char *label);
 
-/* tuning.c: looks at the runs that have ended and adds the next ones of the searches, those at
- * home or all others. more: some were added; to be called again when they have ended. */
-mousse_status protocol_tune(study_protocol *protocol, bool home, study_runs *runs, bool *more,
-                            mo_error *error);
-/* The runs of the verdict, after the searches. */
-mousse_status protocol_add_seeds(study_protocol *protocol, study_runs *runs, mo_error *error);
+/* One part of the work: the searches at home, or all others of a regime. */
+typedef struct study_stage {
+  int regime;
+  bool home;
+} study_stage;
 
+/* tuning.c: looks at the runs that have ended and adds the next ones of a stage's searches.
+ * more: some were added; to be called again when they have ended. */
+mousse_status protocol_tune(study_protocol *protocol, study_stage stage, study_runs *runs,
+                            bool *more, mo_error *error);
+/* The runs of a regime's verdict, after its searches. */
+mousse_status protocol_add_seeds(study_protocol *protocol, int regime, study_runs *runs,
+                                 mo_error *error);
+
+/* What a search chooses. */
+typedef struct study_setting {
+  double lr, momentum;
+  int details[STUDY_DETAILS];
+} study_setting;
+
+study_setting cell_best(const study_cell *cell); /* of its search; where it starts before */
+void cell_start_from(study_cell *cell, const study_cell *other); /* from what that has found */
 /* A run of a cell; its name says all that differs but for where it starts. */
-mousse_status cell_add_run(const study_cell *cell, double lr, double momentum, int seed,
+mousse_status cell_add_run(const study_cell *cell, const study_setting *with, int seed,
                            study_runs *runs, size_t *index, mo_error *error);
-double cell_momentum(const study_cell *cell); /* the best one of its search */
 
 #endif

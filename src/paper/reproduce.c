@@ -56,7 +56,7 @@ static mousse_status make_data(const reproduction *what, const char *out, mo_err
 
 static bool fine_tunes(const reproduction *what)
 {
-  return (what->figures & FIGURE_BIT(fine_tuning)) != 0;
+  return (what->request.figures & FIGURE_BIT(fine_tuning)) != 0;
 }
 
 /* The other text, in the tokens of the first one. */
@@ -97,13 +97,13 @@ static mousse_status execute(study_runs *runs, const reproduction *what, int *st
   return *stopped != 0 ? MOUSSE_OK : check_ends(runs, error);
 }
 
-/* Wave after wave, until every search has used its budget. */
-static mousse_status tune(study_protocol *p, bool home, study_runs *runs,
+/* Wave after wave, until every search of the stage has used its budget. */
+static mousse_status tune(study_protocol *p, study_stage stage, study_runs *runs,
                           const reproduction *what, int *stopped, mo_error *error)
 {
   bool more = true;
   while (more && *stopped == 0) {
-    MO_TRY(protocol_tune(p, home, runs, &more, error));
+    MO_TRY(protocol_tune(p, stage, runs, &more, error));
     if (more) MO_TRY(execute(runs, what, stopped, error));
   }
   return MOUSSE_OK;
@@ -123,34 +123,41 @@ static mousse_status fine_tune(reproduction_work *w, const reproduction *what, i
 {
   if (!fine_tunes(what)) return MOUSSE_OK;
   MO_TRY(fine_tuning_plan(&w->fine, &w->protocol, &w->runs, w->data_dir, w->other_dir, error));
-  MO_TRY(tune(&w->fine.protocol, false, &w->runs, what, stopped, error));
+  MO_TRY(tune(&w->fine.protocol, (study_stage){.regime = 0}, &w->runs, what, stopped, error));
   if (*stopped != 0) return MOUSSE_OK;
   MO_TRY(fine_tuning_add_seeds(&w->fine, &w->runs, error));
   return execute(&w->runs, what, stopped, error);
 }
 
+/* Regime by regime, so that the first verdict is there long before the last. */
 static mousse_status make_runs(study_protocol *p, study_runs *runs, const reproduction *what,
                                int *stopped, mo_error *error)
 {
   *stopped = 0;
-  MO_TRY(tune(p, true, runs, what, stopped, error));
-  MO_TRY(tune(p, false, runs, what, stopped, error));
-  if (*stopped != 0) return MOUSSE_OK;
-  MO_TRY(protocol_add_seeds(p, runs, error));
-  return execute(runs, what, stopped, error);
+  MO_TRY(tune(p, (study_stage){.home = true}, runs, what, stopped, error));
+  for (int regime = 0; regime < what->scale->regime_count && *stopped == 0; regime++) {
+    MO_TRY(tune(p, (study_stage){.regime = regime}, runs, what, stopped, error));
+    if (*stopped != 0) break;
+    MO_TRY(protocol_add_seeds(p, regime, runs, error));
+    MO_TRY(execute(runs, what, stopped, error));
+  }
+  return MOUSSE_OK;
 }
 
 static void describe(const reproduction *what, json_t *results)
 {
   const study_scale *s = what->scale;
-  char text[640];
-  snprintf(text, sizeof text,
-           "Scale '%s' of docs/evidence-protocol.md. Every contender searches for its learning "
-           "rate and momentum together, with %d runs of one seed in the regime %s; in every "
-           "other regime it keeps the momentum and searches for its learning rate with %d. The "
-           "best is then trained with %d other seeds, which chose nothing; losses and "
-           "differences, paired by seed, are over those, at the end of the schedule.",
-           s->name, s->search_runs, s->regimes[0].name, s->rates, s->seeds);
+  char text[800];
+  snprintf(
+      text, sizeof text,
+      "Scale '%s' of docs/evidence-protocol.md. Every contender searches for its learning "
+      "rate and momentum together, with %d runs of one seed in the regime %s, then, with %d "
+      "more, for the rates of embedding and head, the weight decay and the memory of its "
+      "statistics; in every other regime it keeps all but the learning rate, which it "
+      "searches with %d runs. The best is then trained with %d other seeds, which chose "
+      "nothing; losses and differences, paired by seed, are over those, at the end of the "
+      "schedule.",
+      s->name, s->search_runs, s->regimes[0].name, 2 * s->details, s->rates, s->seeds);
   results_note(results, text);
   results_note(results, "Embedding and head are trained with Lion (with AdamW in the runs of "
                         "AdamW), the head's learning rate divided by the root of the width.");
@@ -179,7 +186,7 @@ static mousse_status make_figures(const reproduction *what, const study_evidence
   *results = results_new("Mousse against Muon, SOAP and AdamW", what->command);
   describe(what, *results);
   for (size_t i = 0; i < FIGURE_COUNT; i++)
-    if ((what->figures & (1u << i)) != 0)
+    if ((what->request.figures & (1u << i)) != 0)
       makers[i](evidence, results_figure(*results, figure_rows[i].id, figure_rows[i].title,
                                          figure_rows[i].paper));
   return results_check(*results, error);
@@ -209,7 +216,7 @@ static mousse_status open_work(reproduction_work **out, const reproduction *what
                       error));
   MO_TRY(data_directory(what, w->data_dir, error));
   MO_TRY(mo_path_join(w->other_dir, sizeof w->other_dir, what->directory, "other", error));
-  return protocol_plan(&w->protocol, what->scale, what->figures, w->data_dir, error);
+  return protocol_plan(&w->protocol, what->scale, what->request, w->data_dir, error);
 }
 
 static void close_work(reproduction_work *w)
@@ -221,15 +228,21 @@ static void close_work(reproduction_work *w)
   mo_release(NULL, w, sizeof *w);
 }
 
-/* The next runs of a search, as far as those that are there say; *next: some are missing. */
-static mousse_status plan_search(study_protocol *p, bool home, study_runs *runs, bool *next,
-                                 mo_error *error)
+static bool all_ended(const study_runs *runs)
 {
-  bool more = true;
-  while (more && !*next) {
-    MO_TRY(protocol_tune(p, home, runs, &more, error));
+  for (size_t i = 0; i < runs->count; i++)
+    if (!study_run_ended(&runs->runs[i])) return false;
+  return true;
+}
+
+static mousse_status plan_stage(study_protocol *p, study_stage stage, study_runs *runs,
+                                bool *ended, mo_error *error)
+{
+  bool more = *ended;
+  while (more && *ended) {
+    MO_TRY(protocol_tune(p, stage, runs, &more, error));
     MO_TRY(study_look(runs, error));
-    for (size_t i = 0; i < runs->count; i++) *next = *next || !study_run_ended(&runs->runs[i]);
+    *ended = all_ended(runs);
   }
   return MOUSSE_OK;
 }
@@ -237,13 +250,11 @@ static mousse_status plan_search(study_protocol *p, bool home, study_runs *runs,
 static mousse_status plan_fine_tuning(reproduction_work *w, const reproduction *what,
                                       mo_error *error)
 {
-  bool next = false;
+  bool ended = true;
   if (!fine_tunes(what)) return MOUSSE_OK;
-  for (size_t i = 0; i < w->runs.count; i++)
-    if (!study_run_ended(&w->runs.runs[i])) return MOUSSE_OK;
   MO_TRY(fine_tuning_plan(&w->fine, &w->protocol, &w->runs, w->data_dir, w->other_dir, error));
-  MO_TRY(plan_search(&w->fine.protocol, false, &w->runs, &next, error));
-  if (next) return MOUSSE_OK;
+  MO_TRY(plan_stage(&w->fine.protocol, (study_stage){.regime = 0}, &w->runs, &ended, error));
+  if (!ended) return MOUSSE_OK;
   MO_TRY(fine_tuning_add_seeds(&w->fine, &w->runs, error));
   return study_look(&w->runs, error);
 }
@@ -251,13 +262,17 @@ static mousse_status plan_fine_tuning(reproduction_work *w, const reproduction *
 /* Goes through the stages as far as the runs that are there allow. */
 static mousse_status plan_runs(reproduction_work *w, const reproduction *what, mo_error *error)
 {
-  bool next = false;
-  MO_TRY(plan_search(&w->protocol, true, &w->runs, &next, error));
-  if (!next) MO_TRY(plan_search(&w->protocol, false, &w->runs, &next, error));
-  if (next) return MOUSSE_OK;
-  MO_TRY(protocol_add_seeds(&w->protocol, &w->runs, error));
-  MO_TRY(study_look(&w->runs, error));
-  return plan_fine_tuning(w, what, error);
+  study_protocol *p = &w->protocol;
+  bool ended = true;
+  MO_TRY(plan_stage(p, (study_stage){.home = true}, &w->runs, &ended, error));
+  for (int regime = 0; regime < p->scale->regime_count && ended; regime++) {
+    MO_TRY(plan_stage(p, (study_stage){.regime = regime}, &w->runs, &ended, error));
+    if (!ended) break;
+    MO_TRY(protocol_add_seeds(p, regime, &w->runs, error));
+    MO_TRY(study_look(&w->runs, error));
+    ended = all_ended(&w->runs);
+  }
+  return ended ? plan_fine_tuning(w, what, error) : MOUSSE_OK;
 }
 
 mousse_status reproduce_plan(const reproduction *what, study_runs *runs, mo_error *error)

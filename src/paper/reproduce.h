@@ -14,7 +14,7 @@
 
 typedef struct reproduction {
   const study_scale *scale;
-  unsigned figures; /* bits of figure_id */
+  study_request request;
   const char *directory;
   const char *data_dir;   /* token shards; NULL: DIR/data, made from text */
   const char *text;       /* a text file; NULL: sentences made up here (synthetic_text.h) */

@@ -23,10 +23,12 @@ typedef struct study_scale {
   int vocabulary, sequence_length;
   int val_tokens, validations; /* of a validation; how many of them in a run */
   int search_runs;             /* trials of learning rate and momentum, in the first regime */
-  int rates;                   /* learning rates around that, tried in every regime; odd */
-  int variant_rates;           /* the same of Mousse with a switch turned */
-  int fine_rates;              /* learning rates of fine-tuning (fine_tuning.h) */
-  int seeds;                   /* of the verdict; none of them chose anything */
+  int details;       /* then so many of the further options (protocol.h), two trials each */
+  int length_runs;   /* trials of both at another length of the run */
+  int rates;         /* learning rates around that, tried in every regime; odd */
+  int variant_rates; /* the same of Mousse with a switch turned */
+  int fine_rates;    /* learning rates of fine-tuning (fine_tuning.h) */
+  int seeds;         /* of the verdict; none of them chose anything */
 } study_scale;
 
 const study_scale *study_scale_find(const char *name); /* NULL: no such name */

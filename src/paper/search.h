@@ -5,7 +5,9 @@
  * factor of 2, a half step one of sqrt(2). The first trial is the start. From the best point so
  * far the next trials are, in this order and as far as they are new: a step up and down every
  * dimension, the corners between those, half a step up and down, the corners of these, two steps
- * up and down. The search ends with its budget, never before.
+ * up and down. So much for the dimensions that are searched together, until their budget is used
+ * up. The others follow alone, one after the other: a step up and down from the best point, which
+ * is the better of the three from then on. The search ends with its budget, never before.
  *
  * Which points come next depends on nothing but the trials: a search that was stopped goes on.
  */
@@ -15,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SEARCH_DIMENSIONS = 2, SEARCH_MOST = 32 };
+enum { SEARCH_DIMENSIONS = 6, SEARCH_MOST = 32 };
 
 typedef struct search_point {
   int at[SEARCH_DIMENSIONS];
@@ -28,7 +30,8 @@ typedef struct search_trial {
 } search_trial;
 
 typedef struct search {
-  size_t dimensions, budget; /* at most SEARCH_DIMENSIONS, SEARCH_MOST */
+  size_t together, budget; /* the first dimensions, and the trials for them */
+  size_t alone;            /* the dimensions after those: two trials each */
   search_trial trials[SEARCH_MOST];
   size_t count;
 } search;
@@ -39,9 +42,11 @@ void search_add(search *s, search_point point, double loss, size_t run);
 
 /* The trial with the lowest finite loss, the earliest of equals; NULL: there is none. */
 const search_trial *search_best(const search *s);
+/* The same of the dimensions that are searched together, before the others came. */
+const search_trial *search_best_together(const search *s);
 
-/* Whether the best point has, in a dimension, tried points below and above it that differ in
- * nothing else: then it is no edge of what was tried. */
+/* Whether that point has, in a dimension, tried points below and above it that differ in nothing
+ * else: then it is no edge of what was tried. */
 bool search_inside(const search *s, size_t dimension);
 
 #endif

@@ -33,28 +33,38 @@ static double lr_at(const study_cell *cell, const search_point *point)
 
 static double rest_at(const study_cell *cell, const search_point *point)
 {
-  const double rest =
-      cell->rest * (cell->tuning.dimensions > 1 ? pow(2, 0.5 * point->at[1]) : 1);
+  const double rest = cell->rest * (cell->tuning.together > 1 ? pow(2, 0.5 * point->at[1]) : 1);
   return fmin(fmax(rest, least_rest), most_rest);
 }
 
-double cell_momentum(const study_cell *cell)
+static study_setting setting_at(const study_cell *cell, const search_point *point)
+{
+  study_setting s = {.lr = lr_at(cell, point), .momentum = 1 - rest_at(cell, point)};
+  for (size_t i = 0; i < STUDY_DETAILS; i++)
+    s.details[i] = cell->details[i] + (i < cell->tuning.alone ? point->at[2 + i] : 0);
+  return s;
+}
+
+study_setting cell_best(const study_cell *cell)
 {
   const search_trial *best = search_best(&cell->tuning);
-  return 1 - (best != NULL ? rest_at(cell, &best->point) : cell->rest);
+  return setting_at(cell, best != NULL ? &best->point : &(search_point){{0}});
 }
 
 /* Names say all that differs, so that a run that two cells need is made once. */
-mousse_status cell_add_run(const study_cell *cell, double lr, double momentum, int seed,
+mousse_status cell_add_run(const study_cell *cell, const study_setting *with, int seed,
                            study_runs *runs, size_t *index, mo_error *error)
 {
-  char name[STUDY_NAME];
+  char name[STUDY_NAME + 64], more[64]; /* too long a one is refused when it is added */
+  const study_contender *who = &study_contenders[cell->who];
   train_options run = cell->run;
-  MO_TRY(set_number(&run, "lr", lr, error));
-  MO_TRY(set_number(&run, study_contenders[cell->who].momentum, momentum, error));
+  MO_TRY(set_number(&run, "lr", with->lr, error));
+  MO_TRY(set_number(&run, who->momentum, with->momentum, error));
+  MO_TRY(details_set(&run, with->details, who->memory, error));
   MO_TRY(set_number(&run, "seed", seed, error));
-  snprintf(name, sizeof name, "%s,lr=%.4g,momentum=%.4g,seed=%d", cell->name, lr, momentum,
-           seed);
+  details_text(with->details, more, sizeof more);
+  snprintf(name, sizeof name, "%s,lr=%.4g,momentum=%.4g%s,seed=%d", cell->name, with->lr,
+           with->momentum, more, seed);
   return study_add(runs, name, &run, index, error);
 }
 
@@ -97,8 +107,8 @@ static mousse_status add_wave(study_cell *cell, study_runs *runs, mo_error *erro
   cell->waiting_count = search_next(&cell->tuning, cell->points, STUDY_WAVE);
   for (size_t i = 0; i < cell->waiting_count; i++) {
     const search_point *point = &cell->points[i];
-    MO_TRY(cell_add_run(cell, lr_at(cell, point), 1 - rest_at(cell, point), STUDY_SEARCH_SEED,
-                        runs, &cell->waiting[i], error));
+    const study_setting with = setting_at(cell, point);
+    MO_TRY(cell_add_run(cell, &with, STUDY_SEARCH_SEED, runs, &cell->waiting[i], error));
     study_run *r = &runs->runs[cell->waiting[i]];
     if (cell->tuning.count > 0)
       MO_TRY(set_limits(cell, r, &runs->runs[cell->tuning.trials[0].run], error));
@@ -117,13 +127,15 @@ static int by_lr(const void *a, const void *b)
   return number_order(((const tried_rate *)a)->lr, ((const tried_rate *)b)->lr);
 }
 
-/* The search at its best momentum, as a line over learning rates. */
+/* The search at its best momentum, as a line over learning rates. The details that come after
+ * it leave both as they are. */
 static void conclude(study_cell *cell)
 {
-  const search_trial *best = search_best(&cell->tuning);
+  const search_trial *best = search_best_together(&cell->tuning);
+  const size_t most = cell->tuning.budget;
   tried_rate tried[SEARCH_MOST];
   size_t count = 0;
-  for (size_t i = 0; i < cell->tuning.count; i++) {
+  for (size_t i = 0; i < cell->tuning.count && i < most; i++) {
     const search_trial *t = &cell->tuning.trials[i];
     if (best != NULL && t->point.at[1] != best->point.at[1]) continue;
     tried[count++] = (tried_rate){lr_at(cell, &t->point), t->run, t == best};
@@ -136,7 +148,15 @@ static void conclude(study_cell *cell)
     if (tried[i].best) cell->best = i;
   }
   cell->inside = search_inside(&cell->tuning, 0) &&
-                 (cell->tuning.dimensions < 2 || search_inside(&cell->tuning, 1));
+                 (cell->tuning.together < 2 || search_inside(&cell->tuning, 1));
+}
+
+void cell_start_from(study_cell *cell, const study_cell *other)
+{
+  const study_setting found = cell_best(other);
+  cell->lr = found.lr;
+  cell->rest = 1 - found.momentum;
+  memcpy(cell->details, found.details, sizeof cell->details);
 }
 
 /* What a contender found at home. */
@@ -145,19 +165,20 @@ static void start_from_home(const study_protocol *p, study_cell *cell)
   for (size_t i = 0; i < p->count; i++) {
     const study_cell *home = &p->cells[i];
     if (!home->home || home->who != cell->who || home->best == home->rate_count) continue;
-    cell->lr = home->rates[home->best];
-    cell->rest = 1 - cell_momentum(home);
+    cell_start_from(cell, home);
   }
 }
 
-mousse_status protocol_tune(study_protocol *p, bool home, study_runs *runs, bool *more,
+mousse_status protocol_tune(study_protocol *p, study_stage stage, study_runs *runs, bool *more,
                             mo_error *error)
 {
   *more = false;
   for (size_t i = 0; i < p->count; i++) {
     study_cell *cell = &p->cells[i];
-    if (cell->home != home || cell->follows != SIZE_MAX) continue;
-    if (!home && cell->tuning.count == 0 && cell->waiting_count == 0) start_from_home(p, cell);
+    if (cell->regime != stage.regime || cell->home != stage.home || cell->follows != SIZE_MAX)
+      continue;
+    if (!cell->home && cell->tuning.count == 0 && cell->waiting_count == 0)
+      start_from_home(p, cell);
     take_results(cell, runs);
     MO_TRY(add_wave(cell, runs, error));
     *more = *more || cell->waiting_count > 0;
@@ -172,22 +193,25 @@ static void follow(const study_protocol *p, study_cell *cell)
   const bool known = leader->best < leader->rate_count;
   cell->rate_count = known;
   cell->best = 0;
-  cell->rest = 1 - cell_momentum(leader);
+  cell_start_from(cell, leader);
   if (!known) return;
   cell->rates[0] = leader->rates[leader->best];
   cell->grid[0] = leader->grid[leader->best];
   cell->inside = leader->inside;
 }
 
-mousse_status protocol_add_seeds(study_protocol *p, study_runs *runs, mo_error *error)
+mousse_status protocol_add_seeds(study_protocol *p, int regime, study_runs *runs,
+                                 mo_error *error)
 {
   for (size_t i = 0; i < p->count; i++) {
     study_cell *cell = &p->cells[i];
+    if (cell->regime != regime) continue;
     if (cell->follows != SIZE_MAX) follow(p, cell);
     if (cell->best == cell->rate_count || cell->figures == 0) continue;
+    const study_setting best = cell_best(cell);
     for (size_t k = 0; k < cell->seed_count; k++)
-      MO_TRY(cell_add_run(cell, cell->rates[cell->best], cell_momentum(cell),
-                          STUDY_FIRST_SEED + (int)k, runs, &cell->seeds[k], error));
+      MO_TRY(
+          cell_add_run(cell, &best, STUDY_FIRST_SEED + (int)k, runs, &cell->seeds[k], error));
   }
   return MOUSSE_OK;
 }

@@ -27,9 +27,10 @@ const char *groups_role_name(gpt_role role)
 
 double groups_lr_factor(const train_options *run, gpt_role role, size_t width)
 {
-  if (role == GPT_MATRIX || groups_are_alike(run)) return 1;
+  if (role == GPT_MATRIX) return 1;
   if (role == GPT_EMBED || role == GPT_VECTOR) return run->embed_lr_factor;
-  return run->head_lr_factor > 0 ? run->head_lr_factor : 1 / sqrt((double)width);
+  if (run->head_lr_factor > 0) return run->head_lr_factor;
+  return groups_are_alike(run) ? 1 : 1 / sqrt((double)width);
 }
 
 mousse_status groups_fail(const train_groups *groups, mousse_status status, mo_error *error)
@@ -119,12 +120,8 @@ static void notice_unused(const train_options *run, const run_notices *notices)
 {
   const bool scalar_given =
       strcmp(run->scalar_opt, "lion") != 0 && strcmp(run->scalar_opt, run->optimizer) != 0;
-  if (groups_are_alike(run) && (scalar_given || run->embed_lr_factor != 1 ||
-                                (run->head_lr_factor != 0 && run->head_lr_factor != 1)))
-    run_notify(notices,
-               "%s is used for all tensors at lr: scalar_opt, embed_lr_factor and "
-               "head_lr_factor are ignored",
-               run->optimizer);
+  if (groups_are_alike(run) && scalar_given)
+    run_notify(notices, "%s is used for all tensors: scalar_opt is ignored", run->optimizer);
   for (size_t i = 0; i < run->option_count; i++)
     if (run->options[i].scalar && groups_are_alike(run))
       run_notify(notices, "'scalar.%s' is ignored: %s is used for all tensors",

@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "cli"))
 from program import MOUSSE, ProgramTest  # noqa: E402
 
-FIGURES = ("verdict tuning lr-sweep wsd excessive-loss steps-saved pareto memory grafting trace-norm tempering sides refresh "
+FIGURES = ("verdict tuning momentum lr-sweep wsd excessive-loss steps-saved pareto memory grafting trace-norm tempering sides refresh "
            "preconditioner beyond fine-tuning").split()
 
 
@@ -53,7 +53,7 @@ class Reproduce(ProgramTest):
         """One figure's numbers again from the runs' own files: Muon in every regime, and what it gains over AdamW."""
         figures = {figure["id"]: figure for figure in results["figures"]}
         control, verdicts = figures["verdict"]["tables"]
-        tuned = {tuple(row[:2]): row[2:4] for row in figures["tuning"]["tables"][0]["rows"]}
+        tuned = {tuple(row[:2]): row[2:5] for row in figures["tuning"]["tables"][0]["rows"]}
         for regime, _, _, slope, difference, saved, _ in control["rows"]:
             losses = {who: self.final_losses(regime, who, *tuned[who, regime]) for who in ("muon", "adamw")}
             shorter = self.final_losses(regime, "muon, shorter", *tuned["muon", regime])
@@ -68,10 +68,11 @@ class Reproduce(ProgramTest):
                 self.assertAlmostEqual(slope, wanted, 6)
                 self.assertAlmostEqual(saved, -gain / wanted, 3)
 
-    def final_losses(self, regime, who, lr, momentum):
+    def final_losses(self, regime, who, lr, momentum, factors):
         losses = []
+        more = "" if factors == "as they are" else "," + factors
         for seed in (101, 102):
-            name = f"cosine,{regime},{who}".replace(" ", "") + f",lr={lr:.4g},momentum={momentum:.4g},seed={seed}"
+            name = f"cosine,{regime},{who}".replace(" ", "") + f",lr={lr:.4g},momentum={momentum:.4g}{more},seed={seed}"
             lines = [json.loads(line) for line in self.read(f"out/runs/{name}/metrics.jsonl").splitlines()]
             losses.append([line["val_loss"] for line in lines if "val_loss" in line][-1])
         return losses
@@ -81,8 +82,8 @@ class Reproduce(ProgramTest):
         figures = {figure["id"]: figure for figure in results["figures"]}
         rows = figures["tuning"]["tables"][0]["rows"]
         first = rows[0][1]
-        self.assertEqual({row[5] for row in rows if row[1] == first}, {4})
-        self.assertEqual({row[5] for row in rows if row[1] != first}, {1})
+        self.assertEqual({row[6] for row in rows if row[1] == first}, {3 + 2})
+        self.assertEqual({row[6] for row in rows if row[1] != first}, {1})
         self.assertGreater(len({row[0] for row in rows}), 6)
 
     def check_fine_tuning(self, figure):
@@ -121,6 +122,16 @@ class Reproduce(ProgramTest):
         figure = json.loads(self.read(f"{directory}/results.json"))["figures"][0]
         points = [[series["name"], series["points"]] for chart in figure["charts"] for series in chart["series"]]
         return figure["finding"], points, [row[:5] for row in figure["tables"][0]["rows"]]
+
+    def test_some_contenders_in_some_regimes(self):
+        words = ["reproduce", "--scale", "smoke", "--quiet", "--out", "few", "--regimes", "1", "--contenders", "mousse no-graft"]
+        self.run_mousse(*words)
+        figures = {figure["id"]: figure for figure in json.loads(self.read("few/results.json"))["figures"]}
+        self.assertEqual(list(figures), ["verdict", "tuning"])
+        rows = figures["verdict"]["tables"][1]["rows"]
+        self.assertEqual({(row[0], row[1]) for row in rows}, {(who, "16x1, 128") for who in ("adamw", "muon", "mousse no-graft")})
+        self.assertIn("did you mean 'soapmuon'", self.failure(2, "reproduce", "--contenders", "soapmoun"))
+        self.assertIn("verdict and tuning", self.failure(2, "reproduce", "sides", "--contenders", "soap"))
 
     def test_unknown_figures_are_refused(self):
         self.assertIn("did you mean 'sides'", self.failure(2, "reproduce", "side"))

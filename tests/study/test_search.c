@@ -14,7 +14,7 @@ static double bowl(search_point p, double x, double y)
 
 static search run_search(size_t dimensions, size_t budget, double x, double y, size_t *waves)
 {
-  search s = {.dimensions = dimensions, .budget = budget};
+  search s = {.together = dimensions, .budget = budget};
   search_point points[STUDY_WAVE];
   size_t count = 0;
   *waves = 0;
@@ -56,7 +56,7 @@ static void no_point_is_tried_twice(void **state)
 static void what_diverges_never_wins(void **state)
 {
   (void)state;
-  search s = {.dimensions = 1, .budget = 5};
+  search s = {.together = 1, .budget = 5};
   search_point points[STUDY_WAVE];
   size_t count = 0;
   while ((count = search_next(&s, points, STUDY_WAVE)) > 0)
@@ -64,12 +64,55 @@ static void what_diverges_never_wins(void **state)
       search_add(&s, points[i], points[i].at[0] >= 0 ? INFINITY : 3, i);
   assert_int_equal(s.count, 5);
   assert_true(search_best(&s)->point.at[0] < 0);
-  search none = {.dimensions = 2, .budget = 3};
+  search none = {.together = 2, .budget = 3};
   assert_null(search_best(&none));
   search_add(&none, (search_point){{0}}, INFINITY, 0);
   search_add(&none, (search_point){{2}}, NAN, 1);
   assert_null(search_best(&none));
   assert_false(search_inside(&none, 0));
+}
+
+/* The dimensions that come alone: two trials each, from the best point so far. */
+static void details_follow_one_by_one(void **state)
+{
+  (void)state;
+  search s = {.together = 2, .budget = 5, .alone = 3};
+  search_point points[STUDY_WAVE];
+  size_t count = 0;
+  while ((count = search_next(&s, points, STUDY_WAVE)) > 0)
+    for (size_t i = 0; i < count; i++) /* the third dimension wants up, the fifth down */
+      search_add(&s, points[i],
+                 bowl(points[i], 0, 0) - 0.1 * points[i].at[2] + 0.1 * points[i].at[4], i);
+  const search_trial *best = search_best(&s);
+  assert_int_equal(s.count, 5 + 2 * 3);
+  assert_int_equal(best->point.at[2], 2);
+  assert_int_equal(best->point.at[3], 0);
+  assert_int_equal(best->point.at[4], -2);
+  assert_int_equal(search_best_together(&s)->point.at[2], 0);
+  assert_true(search_inside(&s, 0) && search_inside(&s, 1));
+}
+
+/* A factor of 1 sets nothing; the others go by the optimizer's own defaults. */
+static void details_set_options(void **state)
+{
+  (void)state;
+  train_options *run = mo_allocate(NULL, sizeof *run);
+  mo_error error = {{0}};
+  char text[64];
+  const run_notices nowhere = {NULL, NULL};
+  assert_int_equal(options_defaults(run, &error), MOUSSE_OK);
+  assert_int_equal(options_set(run, "model_dim", "64", &nowhere, &error), MOUSSE_OK);
+  details_text((int[STUDY_DETAILS]){0}, text, sizeof text);
+  assert_string_equal(text, "");
+  details_text((int[STUDY_DETAILS]){2, 0, -2, 2}, text, sizeof text);
+  assert_string_equal(text, ",embed=2,decay=0.25,memory=2");
+  assert_int_equal(details_set(run, (int[STUDY_DETAILS]){2, -2, 2, 2}, "opt.beta", &error),
+                   MOUSSE_OK);
+  assert_float_equal(run->embed_lr_factor, 2, 0);
+  assert_float_equal(run->head_lr_factor, 1.0 / 16, 0);
+  assert_string_equal(run->options[0].value, "0.04");
+  assert_string_equal(run->options[1].value, "0.9");
+  mo_release(NULL, run, sizeof *run);
 }
 
 static void an_edge_is_seen(void **state)
@@ -100,7 +143,8 @@ static void scales_keep_the_protocol(void **state)
       large_batch = large_batch || batch == 32768;
     }
     assert_true(small_batch && large_batch && scale->seeds >= 5);
-    assert_true(scale->search_runs <= SEARCH_MOST && scale->seeds <= STUDY_MOST_SEEDS);
+    assert_true(scale->search_runs + 2 * scale->details <= SEARCH_MOST &&
+                scale->seeds <= STUDY_MOST_SEEDS);
     assert_true(scale->validations <= STUDY_LIMITS);
   }
 }
@@ -113,9 +157,11 @@ static void contenders_are_of_the_library(void **state)
   study_runs runs = {.directory = "somewhere"};
   mo_error error = {{0}};
   bool more = false;
-  assert_int_equal(
-      protocol_plan(&protocol, study_scale_find("smoke"), ALL_FIGURES, "d", &error), MOUSSE_OK);
-  assert_int_equal(protocol_tune(&protocol, true, &runs, &more, &error), MOUSSE_OK);
+  assert_int_equal(protocol_plan(&protocol, study_scale_find("smoke"),
+                                 (study_request){.figures = ALL_FIGURES}, "d", &error),
+                   MOUSSE_OK);
+  assert_int_equal(protocol_tune(&protocol, (study_stage){.home = true}, &runs, &more, &error),
+                   MOUSSE_OK);
   assert_true(more);
   assert_int_equal(runs.count, study_contender_count);
   for (size_t i = 0; i < protocol.count; i++)
@@ -131,6 +177,8 @@ int main(void)
       cmocka_unit_test(finds_the_bottom_within_its_budget),
       cmocka_unit_test(no_point_is_tried_twice),
       cmocka_unit_test(what_diverges_never_wins),
+      cmocka_unit_test(details_follow_one_by_one),
+      cmocka_unit_test(details_set_options),
       cmocka_unit_test(an_edge_is_seen),
       cmocka_unit_test(scales_keep_the_protocol),
       cmocka_unit_test(contenders_are_of_the_library),

@@ -1,0 +1,72 @@
+/* details.c - see details.h. */
+#include "paper/details.h"
+
+#include <math.h>
+#include <mousse/mousse.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { EMBED, HEAD, DECAY, MEMORY };
+
+const char *const study_detail_names[STUDY_DETAILS] = {"embed", "head", "decay", "memory"};
+
+static double factor_of(int which, int at)
+{
+  return pow(which == DECAY ? 4 : 2, 0.5 * at);
+}
+
+static mousse_status set_number(train_options *run, const char *key, double value,
+                                mo_error *error)
+{
+  static const run_notices nowhere = {NULL, NULL};
+  char text[32];
+  snprintf(text, sizeof text, "%.6g", value);
+  return options_set(run, key, text, &nowhere, error);
+}
+
+/* The library's default of "opt.beta" or "scalar.beta2". */
+static double default_of(const train_options *run, const char *key)
+{
+  const char *algorithm = strncmp(key, "scalar.", 7) == 0 ? run->scalar_opt : run->optimizer;
+  const char *name = strchr(key, '.') + 1;
+  const mousse_option *option = NULL;
+  for (size_t i = 0; (option = mousse_algorithm_option(algorithm, i)) != NULL; i++)
+    if (strcmp(option->name, name) == 0) return option->initial;
+  return NAN;
+}
+
+static double value_of(const train_options *run, int which, double factor, const char *memory)
+{
+  const bool alike = strcmp(run->optimizer, "adamw") == 0;
+  switch (which) {
+  case EMBED:
+    return factor;
+  case HEAD:
+    return factor * (alike ? 1 : 1 / sqrt((double)run->model_dim));
+  case DECAY:
+    return factor * default_of(run, "opt.weight_decay");
+  default:
+    return 1 - factor * (1 - default_of(run, memory));
+  }
+}
+
+mousse_status details_set(train_options *run, const int at[STUDY_DETAILS], const char *memory,
+                          mo_error *error)
+{
+  const char *const keys[STUDY_DETAILS] = {"embed_lr_factor", "head_lr_factor",
+                                           "opt.weight_decay", memory};
+  for (int i = 0; i < STUDY_DETAILS; i++)
+    if (at[i] != 0)
+      MO_TRY(set_number(run, keys[i], value_of(run, i, factor_of(i, at[i]), memory), error));
+  return MOUSSE_OK;
+}
+
+void details_text(const int at[STUDY_DETAILS], char *text, size_t capacity)
+{
+  size_t used = 0;
+  text[0] = '\0';
+  for (int i = 0; i < STUDY_DETAILS && used < capacity; i++)
+    if (at[i] != 0)
+      used += (size_t)snprintf(text + used, capacity - used, ",%s=%.3g", study_detail_names[i],
+                               factor_of(i, at[i]));
+}

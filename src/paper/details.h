@@ -1,0 +1,25 @@
+/* details.h - what is tuned after learning rate and momentum, one option at a time: the learning
+ * rates of embedding and head, the weight decay, and the memory of the statistics.
+ *
+ * A detail has a whole number, as a dimension of a search (search.h): half steps from where it
+ * starts, which is the optimizer's default. A step is a factor of 2, of the weight decay 4; of a
+ * memory 1 - beta is multiplied.
+ */
+#ifndef MOUSSE_PAPER_DETAILS_H
+#define MOUSSE_PAPER_DETAILS_H
+
+#include "base/error.h"
+#include "train/options.h"
+
+enum { STUDY_DETAILS = 4 };
+
+extern const char *const study_detail_names[STUDY_DETAILS]; /* in tables and names of runs */
+
+/* Sets those that are not 0 in a run. memory: the option, as "opt.beta". */
+mousse_status details_set(train_options *run, const int at[STUDY_DETAILS], const char *memory,
+                          mo_error *error);
+
+/* ",embed=2,decay=0.5": what details_set sets, as factors of the default; "" when nothing. */
+void details_text(const int at[STUDY_DETAILS], char *text, size_t capacity);
+
+#endif
