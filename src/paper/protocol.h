@@ -15,10 +15,10 @@
 #ifndef MOUSSE_PAPER_PROTOCOL_H
 #define MOUSSE_PAPER_PROTOCOL_H
 
-#include "paper/details.h"
+#include "study/details.h"
 #include "paper/figures.h"
 #include "paper/scales.h"
-#include "paper/search.h"
+#include "study/search.h"
 #include "study/runs.h"
 
 enum {

@@ -1,20 +1,13 @@
-/* tuning.c - the searches of a protocol, wave by wave, and the seeds of its verdict.
- *
- * A run of a search is stopped as hopeless when, after a third of its steps, a validation is more
- * than 0.25 nats above that of the search's first run at the same step: differences between
- * settings worth having are a tenth of that. What is stopped depends on these two runs alone, not
- * on what else has ended.
- */
+/* tuning.c - the searches of a protocol, wave by wave, and the seeds of its verdict. */
 #include "paper/protocol.h"
+#include "study/hopeless.h"
 #include "study/run_mean.h"
-#include "study/run_record.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double hopeless_by = 0.25; /* nats */
 static const double least_rest = 0.002, most_rest = 0.8;
 
 static mousse_status set_number(train_options *run, const char *key, double value,
@@ -82,26 +75,6 @@ static void take_results(study_cell *cell, const study_runs *runs)
   cell->waiting_count = 0;
 }
 
-/* The limits of a run by the first one of its search; none when that did not end well. */
-static mousse_status set_limits(const study_cell *cell, study_run *r, const study_run *first,
-                                mo_error *error)
-{
-  run_record record;
-  loss_rule *rule = &r->rule;
-  rule->limit_count = 0;
-  if (first->state != STUDY_COMPLETE) return MOUSSE_OK;
-  MO_TRY(run_record_read(&record, first->directory, RECORD_CURVES, error));
-  for (size_t i = 0; i < record.validation_count; i++) {
-    const record_validation *v = &record.validations[i];
-    if (3 * v->step < (uint64_t)cell->run.num_iterations) continue;
-    if (rule->limit_count == STUDY_LIMITS) break;
-    rule->limits[rule->limit_count].step = v->step;
-    rule->limits[rule->limit_count++].loss = v->loss + hopeless_by;
-  }
-  run_record_release(&record);
-  return MOUSSE_OK;
-}
-
 static mousse_status add_wave(study_cell *cell, study_runs *runs, mo_error *error)
 {
   cell->waiting_count = search_next(&cell->tuning, cell->points, STUDY_WAVE);
@@ -111,7 +84,7 @@ static mousse_status add_wave(study_cell *cell, study_runs *runs, mo_error *erro
     MO_TRY(cell_add_run(cell, &with, STUDY_SEARCH_SEED, runs, &cell->waiting[i], error));
     study_run *r = &runs->runs[cell->waiting[i]];
     if (cell->tuning.count > 0)
-      MO_TRY(set_limits(cell, r, &runs->runs[cell->tuning.trials[0].run], error));
+      MO_TRY(hopeless_limits(r, &runs->runs[cell->tuning.trials[0].run], error));
   }
   return MOUSSE_OK;
 }

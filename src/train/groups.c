@@ -3,7 +3,10 @@
 
 #include "train/lr_factors.h"
 
+#include "train/momentum_law.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 bool groups_are_alike(const train_options *run)
@@ -40,9 +43,14 @@ mousse_status groups_fail(const train_groups *groups, mousse_status status, mo_e
                                            : mousse_status_text(status));
 }
 
-/* The paper's words for values, where ours differ. */
-static const char *our_word(const char *text)
+/* The paper's words for values, where ours differ; and mu = auto. */
+static const char *our_word(const train_options *run, const char *name, const char *text,
+                            char number[32])
 {
+  if (strcmp(name, "mu") == 0 && strcmp(text, "auto") == 0) {
+    snprintf(number, 32, "%g", momentum_by_length(run->num_iterations));
+    return number;
+  }
   static const struct {
     const char *theirs, *ours;
   } words[] = {
@@ -60,10 +68,13 @@ static bool has_option(const char *algorithm, const char *name)
   return false;
 }
 
-static mousse_status set_text(const train_groups *groups, int group, const char *key,
-                              const char *name, const char *value, mo_error *error)
+static mousse_status set_text(const train_groups *groups, const train_options *run, int group,
+                              const char *key, const char *name, const char *value,
+                              mo_error *error)
 {
-  const mousse_status status = mousse_set_text(groups->optimizer, group, name, our_word(value));
+  char number[32];
+  const mousse_status status =
+      mousse_set_text(groups->optimizer, group, name, our_word(run, name, value, number));
   if (status == MOUSSE_OK) return MOUSSE_OK;
   return mo_fail(error, status, "option '%s': %s", key, mousse_error(groups->optimizer));
 }
@@ -84,7 +95,7 @@ static mousse_status set_named_options(const train_groups *groups, const train_o
       run_notify(notices, "'%s' does not concern the optimizer %s and is ignored", row->name,
                  run->optimizer);
     else
-      MO_TRY(set_text(groups, group, row->name, name, value, error));
+      MO_TRY(set_text(groups, run, group, row->name, name, value, error));
   }
   return MOUSSE_OK;
 }
@@ -95,7 +106,7 @@ static mousse_status set_library_options(const train_groups *groups, const train
   for (size_t i = 0; i < run->option_count; i++) {
     const train_option *option = &run->options[i];
     if (option->scalar == scalar)
-      MO_TRY(set_text(groups, group, option->name, option->name, option->value, error));
+      MO_TRY(set_text(groups, run, group, option->name, option->name, option->value, error));
   }
   return MOUSSE_OK;
 }
@@ -103,7 +114,8 @@ static mousse_status set_library_options(const train_groups *groups, const train
 /* Where our measurements are clearly for another setting than the published one. */
 static const struct {
   const char *optimizer, *option, *value;
-} recommended[] = {{"mousse", "nesterov", "on"}};
+} recommended[] = {
+    {"mousse", "nesterov", "on"}, {"mousse", "mu", "auto"}, {"muon", "mu", "auto"}};
 
 static mousse_status set_recommended(const train_groups *groups, const train_options *run,
                                      int group, mo_error *error)
@@ -111,7 +123,7 @@ static mousse_status set_recommended(const train_groups *groups, const train_opt
   for (size_t i = 0; i < sizeof recommended / sizeof *recommended; i++)
     if (run->recipe == RECIPE_RECOMMENDED &&
         strcmp(recommended[i].optimizer, run->optimizer) == 0)
-      MO_TRY(set_text(groups, group, "recipe", recommended[i].option, recommended[i].value,
+      MO_TRY(set_text(groups, run, group, "recipe", recommended[i].option, recommended[i].value,
                       error));
   return MOUSSE_OK;
 }
@@ -162,7 +174,7 @@ static mousse_status configure(train_groups *groups, const train_options *run, s
   MO_TRY(set_wrapper(groups, run, error));
   /* In a run no step should wait for the refreshes of all matrices at once. */
   if (has_option(run->optimizer, "stagger"))
-    MO_TRY(set_text(groups, GPT_MATRIX, "stagger", "stagger", "on", error));
+    MO_TRY(set_text(groups, run, GPT_MATRIX, "stagger", "stagger", "on", error));
   MO_TRY(set_recommended(groups, run, GPT_MATRIX, error));
   MO_TRY(set_named_options(groups, run, GPT_MATRIX, notices, error));
   MO_TRY(set_library_options(groups, run, GPT_MATRIX, false, error));

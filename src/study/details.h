@@ -5,8 +5,8 @@
  * starts, which is the optimizer's default. A step is a factor of 2, of the weight decay 4; of a
  * memory 1 - beta is multiplied.
  */
-#ifndef MOUSSE_PAPER_DETAILS_H
-#define MOUSSE_PAPER_DETAILS_H
+#ifndef MOUSSE_STUDY_DETAILS_H
+#define MOUSSE_STUDY_DETAILS_H
 
 #include "base/error.h"
 #include "train/options.h"

@@ -11,8 +11,8 @@
  *
  * Which points come next depends on nothing but the trials: a search that was stopped goes on.
  */
-#ifndef MOUSSE_PAPER_SEARCH_H
-#define MOUSSE_PAPER_SEARCH_H
+#ifndef MOUSSE_STUDY_SEARCH_H
+#define MOUSSE_STUDY_SEARCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* details.c - see details.h. */
-#include "paper/details.h"
+#include "study/details.h"
 
 #include <math.h>
 #include <mousse/mousse.h>

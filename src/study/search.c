@@ -1,5 +1,5 @@
 /* search.c - a search by steps along coordinates. */
-#include "paper/search.h"
+#include "study/search.h"
 
 #include <math.h>
 #include <string.h>

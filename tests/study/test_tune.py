@@ -1,0 +1,67 @@
+"""mousse tune: a search within a time, its configuration, and what a kill leaves."""
+import json
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "cli"))
+from program import MOUSSE, ProgramTest  # noqa: E402
+
+MODEL = ("--preset nano --model-dim 32 --n-layer 1 --n-head 2 --sequence-length 32 --batch-size 4 --data-dir data "
+         "--val-tokens 1024").split()
+
+
+class Tune(ProgramTest):
+    timeout = 300
+
+    def setUp(self):
+        super().setUp()
+        text = b"the cat sat on the mat and the dog ran to the old red house. " * 600
+        self.write("text.txt", text)
+        self.run_mousse("tokenize", "text.txt", "--val-fraction", "0.1", "--out", "data", "--quiet")
+
+    def tune(self, out, *more):
+        return ["tune", *MODEL, "--out", out, "--num-iterations", "40", "--optimizer", "muon", "--minutes", "20", *more]
+
+    def losses(self, directory):
+        rows = json.loads(self.read(f"{directory}/results.json"))["figures"][0]["tables"][0]["rows"]
+        return [row[:4] for row in rows]
+
+    def test_it_finds_something_better_and_that_trains(self):
+        told = self.output(*self.tune("t", "--lr", "0.0005")).decode()
+        rows = self.losses("t")
+        self.assertEqual(len(rows), 12 + 2 * 2)  # the time is enough for all
+        start = [row[3] for row in rows if row[:3] == [0.0005, rows[0][1], ""] or row[0] == 0.0005]
+        self.assertLess(rows[0][3], min(start) - 0.1)  # such a small learning rate is far from the best
+        self.assertGreater(rows[0][0], 0.0005)
+        self.assertIn("best of 16 trials of 40 steps", told)
+        self.run_mousse("train", "--config", "t/best.yaml", "--out", "best", "--quiet")
+        lines = [json.loads(line) for line in self.read("best/metrics.jsonl").splitlines()]
+        final = [line["val_loss"] for line in lines if "val_loss" in line][-1]
+        self.assertAlmostEqual(final, rows[0][3], 6)  # as long as the trials: the same run
+
+    def test_killed_and_started_again_it_gives_the_same(self):
+        self.run_mousse(*self.tune("whole"), "--quiet")
+        for delay in (0.3, 0.9):
+            process = subprocess.Popen([MOUSSE, *self.tune("killed"), "--quiet"], cwd=self.folder)
+            time.sleep(delay)
+            process.kill()
+            process.wait()
+        self.run_mousse(*self.tune("killed"), "--quiet")
+        self.assertEqual(self.losses("killed"), self.losses("whole"))
+        self.assertEqual(self.read("killed/best.yaml"), self.read("whole/best.yaml"))
+
+    def test_trials_are_as_long_as_the_time_allows(self):
+        words = ["tune", *MODEL, "--num-iterations", "1000000", "--optimizer", "adamw"]
+        self.run_mousse(*words, "--out", "short", "--minutes", "0.25", "--quiet")
+        steps = int(self.read("short/trials.yaml").split()[1])
+        self.assertLess(steps, 100000)
+        best = self.read("short/best.yaml").decode()
+        self.assertIn("num_iterations: 1000000", best)
+        self.assertIn("too short", self.failure(2, *words, "--batch-size", "4096", "--out", "no", "--minutes", "0.05"))
+
+
+if __name__ == "__main__":
+    unittest.main()
