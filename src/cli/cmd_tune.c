@@ -108,7 +108,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
                     .watch = study_display_watch,
                     .user = &display}};
   tune_search trials;
-  mousse_status status = tune(&trials, &request, &stopped, error);
+  mousse_status status = tune_execute(&trials, &request, &stopped, error);
   study_display_end(&display, &trials.runs);
   if (status == MOUSSE_OK) status = finish(call, &trials, stopped, error);
   tune_close(&trials);

@@ -15,11 +15,11 @@
 #ifndef MOUSSE_PAPER_PROTOCOL_H
 #define MOUSSE_PAPER_PROTOCOL_H
 
-#include "study/details.h"
 #include "paper/figures.h"
 #include "paper/scales.h"
-#include "study/search.h"
+#include "study/details.h"
 #include "study/runs.h"
+#include "study/search.h"
 
 enum {
   STUDY_MOST_SEEDS = 8,

@@ -259,7 +259,8 @@ static mousse_status write_best(const tune_search *t, mo_error *error)
   return options_write(&run, path, error);
 }
 
-mousse_status tune(tune_search *t, const tune_request *request, int *stopped, mo_error *error)
+mousse_status tune_execute(tune_search *t, const tune_request *request, int *stopped,
+                           mo_error *error)
 {
   *t = (tune_search){.request = request};
   *stopped = 0;

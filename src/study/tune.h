@@ -53,7 +53,8 @@ tune_setting tune_carry(const tune_search *t, tune_setting found, int64_t steps)
 
 /* Makes the trials, then best.yaml. stopped: a signal asked to stop; the same call goes on. After
  * a failure as well, tune_close releases what there is. */
-mousse_status tune(tune_search *t, const tune_request *request, int *stopped, mo_error *error);
+mousse_status tune_execute(tune_search *t, const tune_request *request, int *stopped,
+                           mo_error *error);
 void tune_close(tune_search *t);
 
 /* tune_report.c: all trials as a document, owned by the caller. */
