@@ -1,6 +1,7 @@
 /* cmd_reproduce.c - mousse reproduce: every experiment of the paper, and one report. */
 #include "base/file.h"
 #include "base/parallel.h"
+#include "base/text.h"
 #include "cli/help.h"
 #include "cli/next_step.h"
 #include "cli/study_display.h"
@@ -172,9 +173,12 @@ static void print_figures(void)
   printf("\nFigures:\n");
   for (size_t i = 0; i < FIGURE_COUNT; i++)
     help_item(figure_rows[i].id, figure_rows[i].title, 19);
-  printf("\nContenders:\n");
+  char names[512] = "", text[640];
   for (size_t i = 0; i < study_contender_count; i++)
-    printf("  %s\n", study_contenders[i].label);
+    mo_list_add(names, sizeof names, study_contenders[i].label);
+  snprintf(text, sizeof text, "Contenders: %s.", names);
+  printf("\n");
+  help_paragraph(text);
   printf("\nScales:\n");
   for (size_t i = 0; study_scale_names[i] != NULL; i++)
     help_item(study_scale_names[i], study_scale_find(study_scale_names[i])->help, 19);

@@ -124,7 +124,7 @@ const cli_command command_tune = {
         "the rates of embedding and head that end lowest, with short runs that fit into the "
         "time given. Hopeless runs are stopped early. What was found is in DIR/best.yaml, the "
         "trials on a page beside it. Stopped or killed, the same command goes on.\n\n"
-        "  mousse tune --data-dir data/book --preset tiny --num-iterations 2000 --minutes 30\n"
+        "  mousse tune --data-dir data/book --num-iterations 2000 --minutes 30\n"
         "  mousse tune --data-dir data/book --optimizer muon --out tune/muon\n",
     .settings = MO_SETTINGS(rows),
     .base = &train_settings,
