@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "support/signals.h"
+#include "watch/text_screen.h"
 #include "watch/watch.h"
 
 #include <stdio.h>
@@ -13,13 +14,15 @@
 typedef struct values {
   int64_t port;
   char bind[64], token[64];
-  bool open;
+  bool open, terminal;
 } values;
 
 static const mo_setting rows[] = {
     MO_SETTING_INTEGER(values, port, "0", 0, 65535,
                        "port of the page; 0: 8787, or a free one where that is taken"),
     MO_SETTING_SWITCH(values, open, "false", "open the page in a browser"),
+    MO_SETTING_SWITCH(values, terminal, "false",
+                      "show the runs in this terminal instead; once, where it is none"),
     MO_SETTING_TEXT(values, bind, "",
                     "address of this machine to be reached at from others, such as 0.0.0.0; "
                     "then the page asks for a token (default: 127.0.0.1, this machine only)"),
@@ -64,6 +67,29 @@ static mousse_status serve(const cli_invocation *call, watch_model *model, mo_er
   return MOUSSE_OK;
 }
 
+/* Drawn over and over on a screen of its own, which is gone afterwards. */
+static mousse_status show_screen(watch_model *model, mo_error *error)
+{
+  const bool terminal = terminal_is(stdout);
+  mo_buffer text = {0};
+  if (terminal) fputs("\033[?1049h\033[?25l", stdout);
+  do {
+    const screen_size size = {terminal_columns(stdout), terminal ? terminal_rows(stdout) : 0,
+                              terminal_unicode()};
+    text.size = 0;
+    watch_model_refresh(model);
+    if (!text_screen(model, size, &text)) break;
+    if (terminal) fputs("\033[H\033[J", stdout);
+    fwrite(text.data, 1, text.size, stdout);
+    fflush(stdout);
+    if (terminal) nanosleep(&between_turns, NULL);
+  } while (terminal && signals_stop() == 0);
+  if (terminal) fputs("\033[?25h\033[?1049l", stdout);
+  const bool whole = text.size > 0;
+  mo_buffer_close(&text);
+  return whole ? MOUSSE_OK : mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a screen of text");
+}
+
 /* DIR, or runs where there is such a folder, or this one. */
 static const char *directory_of(const cli_invocation *call)
 {
@@ -74,11 +100,13 @@ static const char *directory_of(const cli_invocation *call)
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
+  const values *v = call->values;
   watch_model model;
-  if (!watch_is_built(error)) return MOUSSE_INVALID_ARGUMENT;
+  if (!v->terminal && !watch_is_built(error)) return MOUSSE_INVALID_ARGUMENT;
   MO_TRY(watch_model_open(&model, directory_of(call), error));
   signals_watch();
-  const mousse_status status = serve(call, &model, error);
+  const mousse_status status =
+      v->terminal ? show_screen(&model, error) : serve(call, &model, error);
   signals_ignore();
   watch_model_close(&model);
   return status;
@@ -86,7 +114,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
 
 const cli_command command_watch = {
     .name = "watch",
-    .summary = "See runs while they train: a live page",
+    .summary = "See runs while they train: a live page, or a screen of text",
     .arguments = "[DIR]",
     .details =
         "DIR is the --out of a run, or has such below it; by default runs, where there is "

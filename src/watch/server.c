@@ -230,8 +230,7 @@ static mousse_status start_at(watch_server *s, const watch_options *o, mo_error 
       flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, keep_quiet, NULL,
       MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT,
       (unsigned)WATCH_CLIENTS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)WATCH_PATIENCE,
-      MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-      MHD_OPTION_LISTENING_ADDRESS_REUSE, 1U, MHD_OPTION_END);
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_END);
   if (s->daemon != NULL) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_IO,
                  "port %u of %s cannot be used: %s; without --port a free one is taken",

@@ -136,7 +136,7 @@ function extent(values) {
 
 /* Steps of 1, 2, 2.5 or 5 times a power of ten, about six of them, and the range to whole ones. */
 function niceRange(low, high) {
-  if (high === low) {
+  if (high - low <= 1e-9 * Math.abs(high)) { // rounding is no course
     const room = Math.abs(low) / 10 || 1;
     [low, high] = low >= 0 ? [Math.max(0, low - room), high + room] : [low - room, high + room];
   }

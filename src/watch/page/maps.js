@@ -19,9 +19,10 @@ function cssColor([red, green, blue]) {
   return `rgb(${red} ${green} ${blue})`;
 }
 
-/* Black or white, whichever is read better on a colour. */
-function inkOn([red, green, blue]) {
-  return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#111" : "#fff";
+/* Black or white, whichever has more contrast to a colour; 0.179 has the same to both. */
+function inkOn(rgb) {
+  const [red, green, blue] = rgb.map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000" : "#fff";
 }
 
 /* Shares of values between their extremes, of their logarithms where all are above 0. */
@@ -283,6 +284,7 @@ class CurvatureMap {
     }));
     if (!series.some((s) => s.points.some(([, y]) => y !== null))) return;
     const chart = new LiveChart(this.curves, `${this.opened}: ${title}`);
+    chart.isSmall = series.length < 2;
     chart.set({ x: { label: "step", scale: "linear" }, y: { label: "", scale: isLog ? "log" : "linear" }, series });
     this.charts.push(chart);
   }

@@ -63,8 +63,8 @@ function smoothed(points, weight) {
 /* A faint curve for what was measured, a strong one for its average. */
 function withAverage(name, color, points) {
   if (look.smooth === 0 || points.length < 8) return [{ name, color, dash: 0, style: "line", points }];
-  return [{ name: `${name}, as measured`, color: paler(color), dash: 0, style: "line", points },
-          { name, color, dash: 0, style: "line", points: smoothed(points, look.smooth) }];
+  return [{ name, color, dash: 0, style: "line", points: smoothed(points, look.smooth) }, // on top
+          { name: `${name}, as measured`, color: paler(color), dash: 0, style: "line", points }];
 }
 
 /* Halfway to the background: as a colour of its own, as charts look for it. */
@@ -195,7 +195,7 @@ class RunPage {
     const line = (name, color, factor) => [{ name, color, dash: 0, style: "line", points: this.steps.points(name, factor) }];
     const factor = this.peakFactor(run), skipped = this.steps.points("skipped");
     this.charts.loss.set(this.describe("nats per token",
-      [...withAverage("training", TRAINING, this.steps.points("loss")), validation], look.log ? "log" : "linear"));
+      [validation, ...withAverage("training", TRAINING, this.steps.points("loss"))], look.log ? "log" : "linear"));
     this.charts.lr.set(this.describe("", line("lr", OTHER)));
     this.charts.grad.set(this.describe("", withAverage("grad_norm", TRAINING, this.steps.points("grad_norm")), "log"));
     this.charts.speed.set(this.describe("tokens/s", withAverage("speed", OTHER, this.steps.points("speed"))));

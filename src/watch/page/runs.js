@@ -5,6 +5,7 @@ const chosenRuns = new Set(); // paths
 
 const COLUMNS = [
   { name: "run", value: (r) => r.name },
+  { name: "curve", value: (r) => (r.spark.length ? r.spark[r.spark.length - 1] : null) },
   { name: "state", value: (r) => r.state },
   { name: "progress", value: progressOf },
   { name: "left", value: (r) => r.left, number: true },
@@ -163,9 +164,9 @@ class RunsPage {
       const link = element("a", cell, run.name);
       link.href = addressOf("run", run.run);
       link.dataset.key = "run " + run.run;
-      cell.append(sparkline(run.spark));
       if (run.problem) element("small", cell, run.problem, "problem");
     },
+    curve: (cell, run) => cell.append(sparkline(run.spark)),
     state: (cell, run) => addState(cell, run.state),
     progress: (cell, run) => {
       addProgress(cell, run);

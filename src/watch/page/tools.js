@@ -112,6 +112,7 @@ class LiveChart {
     element("h3", this.head, title);
     this.area = element("div", this.box, undefined, "canvas");
     this.title = title;
+    this.isSmall = className !== "wide"; // its title says what it shows
     this.chart = null;
   }
 
@@ -127,8 +128,9 @@ class LiveChart {
     this.keepHidden(datasets);
     this.chart.data.datasets = datasets;
     this.chart.options = optionsOf({ ...description, title: this.title }, datasets, false, 0);
+    this.chart.options.plugins.legend.display = datasets.length > 1 && !this.isSmall;
     this.chart.update("none");
-    this.box.dataset.drawn = String(isDrawn(this.chart));
+    if (this.box.dataset.drawn !== "true") this.box.dataset.drawn = String(isDrawn(this.chart));
     this.box.dataset.points = String(Math.max(...datasets.map((d) => d.data.length)));
     this.canvas.setAttribute("aria-label", `${this.title}: ${lastValues(datasets)}`);
   }
