@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.request
 
 PROGRAM = sys.argv.pop()
 
@@ -316,6 +317,55 @@ class Training(Case):
             events = [e["event"] for e in s.json("/api/run", run="long")["events"]]
             self.assertEqual((events[0], events[-1]), ("started", "ended"))
             self.assertIn("checkpoint", events)
+
+
+class Beside(Case):
+    def test_a_page_beside_a_run(self):
+        """train --watch: its page is there while it trains, and gone when it has ended."""
+        lab = harness.Lab(PROGRAM, self.folder)
+        process = subprocess.Popen([lab.program, *lab.command(self.runs / "long", "mousse", 100000), "--watch"], text=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            address = next(line.split()[1] for line in process.stderr if line.startswith("watch "))
+            wait_for(lambda: self.steps(address) > 3, "its steps")
+        finally:
+            process.terminate()
+            process.stderr.read()
+            process.stderr.close()
+            process.wait(60)
+        wait_for(lambda: self.steps(address) is None, "the end of its page")
+
+    def steps(self, address):
+        try:
+            with urllib.request.urlopen(address + "api/runs", timeout=10) as answer:
+                runs = json.load(answer)["runs"]
+        except OSError:
+            return None
+        return runs[0]["step"] if runs else 0
+
+
+class Terminal(Case):
+    def screen(self, **environment):
+        done = subprocess.run([PROGRAM, "watch", str(self.runs), "--terminal"], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, **environment})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.splitlines()
+
+    def test_80_columns(self):
+        made_runs.write_sweep(self.runs)
+        made_runs.write_run(self.runs, "lion", 0.02, 1, steps=9).rename(self.runs / "\x1b[31m red\ttab \u4e2d\u6587")
+        for unicode in ("C.UTF-8", "C"):
+            lines = self.screen(LC_ALL=unicode, COLUMNS="80")
+            self.assertEqual(len(lines), 3 + 32)
+            self.assertTrue(all(len(line) <= 80 for line in lines), lines)
+            self.assertFalse(any("\x1b" in line for line in lines))
+            self.assertEqual(any("\u2581" in line for line in lines), unicode == "C.UTF-8")
+            self.assertTrue(any("complete 100%" in line and " 3.1803 " in line for line in lines), lines)
+        wide = self.screen(LC_ALL="C.UTF-8", COLUMNS="140")
+        self.assertTrue(any("mousse-lr0.04opt.graftoff-seed1 " in line for line in wide))
+
+    def test_no_runs(self):
+        self.assertIn("no runs yet", self.screen()[-1])
 
 
 if __name__ == "__main__":
