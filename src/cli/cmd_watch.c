@@ -117,15 +117,14 @@ const cli_command command_watch = {
     .summary = "See runs while they train: a live page, or a screen of text",
     .arguments = "[DIR]",
     .details =
-        "DIR is the --out of a run, or has such below it; by default runs, where there is "
-        "such a folder.\n"
-        "The page is on this machine only, needs no network and never writes. Ctrl-C ends "
-        "it.\n\n"
+        "DIR is the --out of a run, or a directory with runs below it; by default runs, where "
+        "there is such a folder. The page is on this machine only, needs no network and never "
+        "writes. Ctrl-C ends it.\n\n"
         "  mousse watch\n"
         "  mousse watch runs/sweep --open\n"
-        "  mousse watch runs --bind 0.0.0.0            (from other machines, with a "
-        "token)\n"
-        "  ssh -L 8787:127.0.0.1:8787 HOST mousse watch runs   (the same through ssh)\n",
+        "  mousse watch runs --terminal               (in this terminal)\n"
+        "  mousse watch runs --bind 0.0.0.0           (for other machines, with a token)\n"
+        "  ssh -L 8787:127.0.0.1:8787 HOST mousse watch runs\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),
     .most_arguments = 1,

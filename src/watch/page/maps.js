@@ -142,6 +142,11 @@ const SPECTRA = [
 const SPECTRUM_COLORS = ["#8a63d2", "#2f7ed8", "#2a9d6f", "#e08e0b", "#d6336c"];
 const ROW = 18; // pixels of a matrix
 
+/* "h.0.attn.c_q" of "transformer.h.0.attn.c_q.weight" */
+function shortName(matrix) {
+  return matrix.replace(/^transformer\./, "").replace(/\.weight$/, "");
+}
+
 class CurvatureMap {
   constructor(parent, path) {
     this.path = path;
@@ -226,7 +231,7 @@ class CurvatureMap {
 
   addRowName(names, matrix, text, values, focused) {
     const last = values.filter((v) => v !== null).pop();
-    const button = element("button", names, matrix);
+    const button = element("button", names, shortName(matrix));
     button.type = "button";
     button.dataset.matrix = matrix;
     button.title = `${matrix}: ${text} ${last === undefined ? "not known" : shown(last)}`;
@@ -283,7 +288,7 @@ class CurvatureMap {
       points: curves[prefix + name].map((value, i) => [steps[i], drawable(value)]),
     }));
     if (!series.some((s) => s.points.some(([, y]) => y !== null))) return;
-    const chart = new LiveChart(this.curves, `${this.opened}: ${title}`);
+    const chart = new LiveChart(this.curves, `${shortName(this.opened)}: ${title}`);
     chart.isSmall = series.length < 2;
     chart.set({ x: { label: "step", scale: "linear" }, y: { label: "", scale: isLog ? "log" : "linear" }, series });
     this.charts.push(chart);
