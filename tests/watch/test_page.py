@@ -189,6 +189,8 @@ class Pages(unittest.TestCase):
             self.go(place)
             self.page.wait("document.querySelectorAll('.figure, .chart[data-drawn=true], table.runs tr').length > 1")
             self.assertEqual(self.wide(), [390, 390], place)
+            self.assertEqual(self.page.ask("""[...document.querySelectorAll('main *')].filter((e) => !e.closest('.scroll') &&
+                e.checkVisibility() && e.getBoundingClientRect().right > 391).map((e) => e.outerHTML.slice(0, 80))"""), [])
             self.keep(name)
 
     def test_dark(self):

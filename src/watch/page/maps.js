@@ -206,7 +206,9 @@ class CurvatureMap {
   }
 
   drawMap([, text, isLog]) {
-    const { matrices, steps, rows } = this.data, scale = scaleFor(rows.flat(), isLog);
+    const { steps } = this.data, scale = scaleFor(this.data.rows.flat(), isLog);
+    const there = this.data.rows.map((row, i) => i).filter((i) => this.data.rows[i].some((v) => v !== null));
+    const matrices = there.map((i) => this.data.matrices[i]), rows = there.map((i) => this.data.rows[i]);
     const focused = document.activeElement && document.activeElement.dataset.matrix;
     const height = this.body.offsetHeight; // no jump while it is empty
     this.body.style.minHeight = `${height}px`;
@@ -220,7 +222,7 @@ class CurvatureMap {
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", `${text}, a row for each matrix, from step ${steps[0]} to ${steps[steps.length - 1]}`);
     this.paint(canvas, rows, scale);
-    this.addPointer(canvas, rows, text);
+    this.addPointer(canvas, matrices, rows, text);
     const axis = element("div", area, undefined, "axis");
     [steps[0], steps[Math.floor((steps.length - 1) / 2)], steps[steps.length - 1]]
       .forEach((step) => element("span", axis, shown(step)));
@@ -255,7 +257,7 @@ class CurvatureMap {
     context.putImageData(image, 0, 0);
   }
 
-  addPointer(canvas, rows, text) {
+  addPointer(canvas, matrices, rows, text) {
     const cellAt = (event) => {
       const box = canvas.getBoundingClientRect();
       const x = Math.floor((event.clientX - box.left) / box.width * canvas.width);
@@ -264,10 +266,10 @@ class CurvatureMap {
     };
     canvas.addEventListener("mousemove", (event) => {
       const [x, y] = cellAt(event), value = rows[y][x];
-      this.tip.textContent = `${this.data.matrices[y]}, step ${shown(this.data.steps[x])}: ${text} ` +
+      this.tip.textContent = `${matrices[y]}, step ${shown(this.data.steps[x])}: ${text} ` +
         (value === null ? "not known" : shown(Number(value.toPrecision(5))));
     });
-    canvas.addEventListener("click", (event) => this.open(this.data.matrices[cellAt(event)[1]]));
+    canvas.addEventListener("click", (event) => this.open(matrices[cellAt(event)[1]]));
   }
 
   drawCurves() {

@@ -127,8 +127,9 @@ class LiveChart {
     if (!this.chart) this.make();
     this.keepHidden(datasets);
     this.chart.data.datasets = datasets;
-    this.chart.options = optionsOf({ ...description, title: this.title }, datasets, false, 0);
-    this.chart.options.plugins.legend.display = datasets.length > 1 && !this.isSmall;
+    const options = optionsOf({ ...description, title: this.title }, datasets, false, 0);
+    options.plugins.legend.display = datasets.length > 1 && !this.isSmall;
+    this.chart.options = options;
     this.chart.update("none");
     if (this.box.dataset.drawn !== "true") this.box.dataset.drawn = String(isDrawn(this.chart));
     this.box.dataset.points = String(Math.max(...datasets.map((d) => d.data.length)));
