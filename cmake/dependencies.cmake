@@ -60,6 +60,9 @@ if(MOUSSE_TOOLS)
   pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
   pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
   pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
+  # Optional: without it everything is built but the server of `mousse watch`.
+  pkg_check_modules(MICROHTTPD IMPORTED_TARGET libmicrohttpd>=0.9.70)
+  find_package(Threads REQUIRED)
   # Embedded into the program and from there into the pages that `mousse report` writes.
   find_file(MOUSSE_CHART_JS chart.min.js PATH_SUFFIXES share/javascript/chart.js
             DOC "Chart.js 3, one file")

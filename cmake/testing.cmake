@@ -17,12 +17,15 @@ function(mousse_test NAME)
     ENVIRONMENT "OMP_WAIT_POLICY=passive;TSAN_OPTIONS=ignore_noninstrumented_modules=1")
 endfunction()
 
-# mousse_fuzz(NAME source... [LIBRARIES target...]) adds a fuzz target, a file that defines
+# mousse_fuzz(NAME source... [LIBRARIES target...] [RUNS count]) adds a fuzz target, a file that defines
 # LLVMFuzzerTestOneInput. In the `fuzz` preset it is a libFuzzer program for long runs; otherwise
 # tests/fuzz/driver.c runs it on tests/fuzz/seeds/NAME and on inputs mutated from those with a
 # fixed seed, as a quick test.
 function(mousse_fuzz NAME)
-  cmake_parse_arguments(FUZZ "" "" "LIBRARIES" ${ARGN})
+  cmake_parse_arguments(FUZZ "" "RUNS" "LIBRARIES" ${ARGN})
+  if(NOT FUZZ_RUNS)
+    set(FUZZ_RUNS 10000)
+  endif()
   set(seeds ${PROJECT_SOURCE_DIR}/tests/fuzz/seeds/${NAME})
   add_executable(fuzz_${NAME} ${FUZZ_UNPARSED_ARGUMENTS})
   target_link_libraries(fuzz_${NAME} PRIVATE ${FUZZ_LIBRARIES} mousse_internal)
@@ -34,7 +37,7 @@ function(mousse_fuzz NAME)
     set(arguments -runs=200000 -seed=1 ${found})
   else()
     target_sources(fuzz_${NAME} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/driver.c)
-    set(arguments 10000)
+    set(arguments ${FUZZ_RUNS})
   endif()
   add_test(NAME fuzz_${NAME} COMMAND fuzz_${NAME} ${arguments} ${seeds})
   set_tests_properties(fuzz_${NAME} PROPERTIES TIMEOUT 300 LABELS "fast;fuzz")

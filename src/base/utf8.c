@@ -130,3 +130,12 @@ void mo_utf8_count_finish(mo_utf8_count *count)
 {
   for (; count->held_count > 0; count->held_count--) count_bad(count);
 }
+
+void mo_utf8_repair(char *text, size_t length)
+{
+  for (size_t at = 0; at < length;) {
+    const size_t sequence = mo_utf8_sequence(text + at, length - at);
+    if (sequence == 0) text[at] = '?';
+    at += sequence > 0 ? sequence : 1;
+  }
+}

@@ -22,6 +22,9 @@ size_t mo_utf8_put(uint32_t character, char *bytes);
 /* Is this a byte inside a sequence, so that text must not be cut before it? */
 bool mo_utf8_continues(char byte);
 
+/* Bytes that are not UTF-8 become '?', in place. */
+void mo_utf8_repair(char *text, size_t length);
+
 /* Counts bytes that are not UTF-8 in text that comes in parts; zeroed at the start. */
 typedef struct mo_utf8_count {
   uint64_t bytes, bad; /* so far; the bytes held back are in neither */

@@ -7,13 +7,14 @@
 #include "train/estimate.h"
 #include "train/resolve.h"
 #include "train/run_model.h"
+#include "watch/watch.h"
 
 #include <signal.h>
 #include <stdio.h>
 
 typedef struct values {
   run_values options;
-  bool dry_run, json;
+  bool dry_run, json, watch;
 } values;
 
 static const mo_setting rows[] = {
@@ -22,6 +23,8 @@ static const mo_setting rows[] = {
                       "show the resolved run, its memory and its time, and stop"),
     MO_SETTING_SWITCH(values, json, "false",
                       "one JSON object per step and validation on standard output"),
+    MO_SETTING_SWITCH(values, watch, "false",
+                      "show the run on a page, as 'mousse watch' does, until it ends"),
 };
 
 static void print_run(const train_options *run)
@@ -107,6 +110,7 @@ static void suggest(const cli_invocation *call, const train_outcome *outcome)
   } else {
     next_step(call, "generate --init %s", outcome->early ? best : outcome->directory);
     next_step(call, "report %s --text", outcome->directory);
+    if (((const values *)call->values)->watch) next_step(call, "watch %s", outcome->directory);
   }
 }
 
@@ -116,6 +120,7 @@ static mousse_status train(const cli_invocation *call, const mousse_comm *comm,
   static const train_display nobody = {.user = NULL};
   const values *v = call->values;
   cli_train_display watcher = train_display_start(call->quiet, v->json);
+  watcher.watch = v->watch;
   const train_display display = comm->rank == 0 ? train_display_functions(&watcher) : nobody;
   const mousse_status status = train_execute(&v->options.run, comm, &display, outcome, error);
   train_display_end(&watcher);
@@ -133,6 +138,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   train_outcome outcome = {.signal = 0};
   mo_launch cluster;
   if (v->dry_run) return dry_run(call, options, error);
+  if (v->watch && !watch_is_built(error)) return MOUSSE_INVALID_ARGUMENT;
   mousse_status status = rank_session_open(&cluster, (double)options->rank_timeout, error);
   if (status == MOUSSE_OK) status = train(call, &cluster.comm, &outcome, error);
   rank_session_close(&cluster, status, error);

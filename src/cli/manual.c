@@ -114,6 +114,7 @@ static const struct {
         {"RUN/config.yaml", "every option of a run; 'mousse train --config' reads it"},
         {"RUN/metrics.jsonl",
          "every step, validation and telemetry entry, one JSON object a line"},
+        {"RUN/events.jsonl", "what happened: starts, checkpoints, samples, notices"},
         {"RUN/log.txt", "notices, with times"},
         {"RUN/checkpoints/step-N/",
          "model.safetensors, config.json, tokenizer.json, the optimizer's "

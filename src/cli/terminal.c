@@ -31,6 +31,13 @@ size_t terminal_columns(FILE *stream)
   return columns > 0 && columns < 10000 ? (size_t)columns : 80;
 }
 
+size_t terminal_rows(FILE *stream)
+{
+  struct winsize size = {0};
+  const bool known = ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_row > 0;
+  return known ? size.ws_row : 24;
+}
+
 bool terminal_unicode(void)
 {
   static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};

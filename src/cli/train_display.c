@@ -3,6 +3,7 @@
 
 #include "base/wording.h"
 #include "cli/terminal.h"
+#include "cli/watch_child.h"
 #include "train/estimate.h"
 
 #include <math.h>
@@ -49,18 +50,29 @@ static void show_start(const cli_train_display *d, const train_start *s)
   terminal_label(stderr, "machine", text);
 }
 
-static void on_start(void *user, const train_start *s)
+static void start_watch(const train_start *s)
+{
+  char address[512];
+  if (watch_child_start(s->directory, address, sizeof address))
+    terminal_label(stderr, "watch", address);
+  else
+    terminal_note("the page on this run did not start; 'mousse watch' shows why");
+}
+
+static double on_start(void *user, const train_start *s)
 {
   cli_train_display *d = user;
   const gpt_config *c = &s->config;
   d->steps = (uint64_t)s->run->num_iterations;
   d->per_step = s->tokens_per_step;
   d->flops = gpt_flops_per_token(c, c->sequence_len);
-  if (d->quiet || d->json) return;
+  if (d->watch) start_watch(s);
+  if (d->quiet || d->json) return 0;
   d->speed = estimate_speed(s->threads) * s->ranks;
   show_start(d, s);
   if (s->step > 0)
     fprintf(stderr, "continues at step %s of %s\n", MO_NUMBER(s->step), MO_NUMBER(d->steps));
+  return d->speed;
 }
 
 /* Loss and time first: they stay on a narrow terminal. */

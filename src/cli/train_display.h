@@ -8,6 +8,7 @@
 
 typedef struct cli_train_display {
   bool quiet, json;
+  bool watch; /* start a page on the run */
   progress_line line;
   double speed;       /* operations per second of a matrix product; 0: not measured */
   double flops;       /* operations per token */

@@ -2,6 +2,7 @@
 #include "optim/pipeline.h"
 
 #include "linalg/vector.h"
+#include "optim/outline.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -103,7 +104,7 @@ void mo_pipeline_update(const mo_pipeline *p, const void *config, const mo_updat
   size_t first[MO_MAX_STAGES + 1];
   const mo_stage_options o = settle(p, config);
   const size_t count = resolve(p, &o, stages);
-  lay_out(&o, u->shape, stages, count, arrays, first);
+  const size_t array_count = lay_out(&o, u->shape, stages, count, arrays, first);
   mo_step s = begin(&o, u);
   for (size_t i = 0; i < count && !s.skip; i++) {
     s.state = u->state + first[i];
@@ -114,6 +115,7 @@ void mo_pipeline_update(const mo_pipeline *p, const void *config, const mo_updat
     s.state = u->state + first[i];
     if (stages[i]->finish != NULL) stages[i]->finish(&s);
   }
+  if (u->telemetry != NULL) mo_outline_tell(u, arrays, array_count);
 }
 
 float *mo_step_buffer_beside(const mo_step *s, const float *taken)

@@ -100,10 +100,13 @@ static mo_fractions usual_fit(size_t n, double power, double low, double high)
   return f;
 }
 
+/* The eigenvalues of small blocks; those of large ones would cost more than their root, and are
+ * told in outline (outline.h). */
 static void observe_all(mo_root_pass *pass, mo_root_block block, float *matrix, float *work)
 {
+  enum { LARGEST_OBSERVED = 128 };
   const size_t n = block.n;
-  if (!pass->observed) return;
+  if (!pass->observed || n > LARGEST_OBSERVED) return;
   float *values = mo_scratch_take(&work, n);
   load_lower(n, block.pair, block.factor, 0.0, matrix);
   const bool known = mo_eigenvalues(n, matrix, values, work);

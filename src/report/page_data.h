@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 extern const unsigned char page_html[], page_css[], page_js[], page_charts_js[],
-    page_chart_js[];
+    page_figures_js[], page_chart_js[];
 extern const size_t page_html_size, page_css_size, page_js_size, page_charts_js_size,
-    page_chart_js_size;
+    page_figures_js_size, page_chart_js_size;
 
 #endif

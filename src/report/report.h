@@ -17,6 +17,11 @@
 mousse_status report_json(const json_t *results, const char *path, mo_error *error);
 mousse_status report_write(const json_t *results, const char *path, mo_error *error);
 
+/* The same page in memory, appended; and the document as its scripts draw it, with the colours
+ * and dashes of every series, to be freed by free(). NULL: no memory. */
+mousse_status report_page(const json_t *results, mo_buffer *page, mo_error *error);
+char *report_drawing(const json_t *results); /* one that was checked */
+
 /* Makes the directory; a figure's later charts are ID-2.svg, ID-3.svg. Needs gnuplot. */
 mousse_status report_svg(const json_t *results, const char *directory, mo_error *error);
 

@@ -46,8 +46,7 @@ static void add_looks(const json_t *copy)
   }
 }
 
-/* NULL: no memory. */
-static char *results_text_with_looks(const json_t *results)
+char *report_drawing(const json_t *results)
 {
   json_t *copy = json_deep_copy(results);
   if (copy == NULL) return NULL;
@@ -57,22 +56,19 @@ static char *results_text_with_looks(const json_t *results)
   return text;
 }
 
-static mousse_status write_results(mo_writer *page, const json_t *results, mo_error *error)
+static bool add_results(mo_buffer *page, const json_t *results)
 {
-  mousse_status status = MOUSSE_OK;
-  char *text = results_text_with_looks(results);
-  if (text == NULL)
-    return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to write it", page->path);
-  for (const char *from = text; *from != '\0' && status == MOUSSE_OK;) {
+  char *text = report_drawing(results);
+  bool added = text != NULL;
+  for (const char *from = text; added && *from != '\0';) {
     const size_t plain = strcspn(from, "<");
-    status = mo_writer_write(page, from, plain, error);
+    added = mo_buffer_add(page, from, plain);
     from += plain;
-    if (*from == '<' && status == MOUSSE_OK)
-      status = mo_writer_write(page, "\\u003c", 6, error);
+    if (*from == '<') added = added && mo_buffer_add(page, "\\u003c", 6);
     from += *from == '<';
   }
   free(text);
-  return status;
+  return added;
 }
 
 static bool is_line(const char *line, size_t size, const char *text)
@@ -80,8 +76,7 @@ static bool is_line(const char *line, size_t size, const char *text)
   return size == strlen(text) && memcmp(line, text, size) == 0;
 }
 
-static mousse_status write_line(mo_writer *page, const json_t *results, const char *line,
-                                size_t size, mo_error *error)
+static bool add_line(mo_buffer *page, const json_t *results, const char *line, size_t size)
 {
   static const struct {
     const char *mark;
@@ -90,33 +85,39 @@ static mousse_status write_line(mo_writer *page, const json_t *results, const ch
   } parts[] = {{"@style@\n", page_css, &page_css_size},
                {"@charts@\n", page_chart_js, &page_chart_js_size},
                {"@drawing@\n", page_charts_js, &page_charts_js_size},
+               {"@figures@\n", page_figures_js, &page_figures_js_size},
                {"@script@\n", page_js, &page_js_size}};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
     if (is_line(line, size, parts[i].mark))
-      return mo_writer_write(page, parts[i].data, *parts[i].size, error);
-  if (is_line(line, size, "@results@\n")) return write_results(page, results, error);
-  return mo_writer_write(page, line, size, error);
+      return mo_buffer_add(page, (const char *)parts[i].data, *parts[i].size);
+  if (is_line(line, size, "@results@\n")) return add_results(page, results);
+  return mo_buffer_add(page, line, size);
 }
 
-static mousse_status write_lines(mo_writer *page, const json_t *results, mo_error *error)
+static bool add_lines(mo_buffer *page, const json_t *results)
 {
   const char *line = (const char *)page_html, *end = line + page_html_size;
   while (line < end) {
     const char *newline = memchr(line, '\n', (size_t)(end - line));
     const char *next = newline != NULL ? newline + 1 : end;
-    MO_TRY(write_line(page, results, line, (size_t)(next - line), error));
+    if (!add_line(page, results, line, (size_t)(next - line))) return false;
     line = next;
   }
-  return MOUSSE_OK;
+  return true;
+}
+
+mousse_status report_page(const json_t *results, mo_buffer *page, mo_error *error)
+{
+  MO_TRY(results_check(results, error));
+  if (add_lines(page, results)) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for the page of a report");
 }
 
 mousse_status report_write(const json_t *results, const char *path, mo_error *error)
 {
-  mo_writer page;
-  MO_TRY(results_check(results, error));
-  MO_TRY(mo_writer_open(&page, path, error));
-  const mousse_status status = write_lines(&page, results, error);
-  if (status == MOUSSE_OK) return mo_writer_commit(&page, error);
-  mo_writer_abandon(&page);
+  mo_buffer page = {0};
+  mousse_status status = report_page(results, &page, error);
+  if (status == MOUSSE_OK) status = mo_file_write(path, page.data, page.size, error);
+  mo_buffer_close(&page);
   return status;
 }

@@ -27,6 +27,7 @@ static mousse_status take_step(metrics_line *line, mo_error *error)
   const json_t *o = line->object;
   line->kind = METRICS_STEP;
   line->skipped = json_is_true(json_object_get(o, "skipped"));
+  metrics_number(o, "memory", &line->memory);
   if (take_count(o, "step", &line->step) && take_count(o, "tokens", &line->tokens) &&
       metrics_number(o, "loss", &line->loss) && metrics_number(o, "lr", &line->lr) &&
       metrics_number(o, "grad_norm", &line->grad_norm) &&
@@ -67,7 +68,8 @@ mousse_status metrics_line_read(metrics_line *line, const char *text, size_t siz
                                 mo_error *error)
 {
   json_error_t reason;
-  *line = (metrics_line){.bits_per_byte = NAN};
+  if (metrics_scan(line, text, size)) return MOUSSE_OK;
+  *line = (metrics_line){.bits_per_byte = NAN, .memory = NAN};
   line->object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
   if (line->object == NULL && json_error_code(&reason) == json_error_out_of_memory)
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to read it");

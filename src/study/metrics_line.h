@@ -19,10 +19,11 @@ typedef struct metrics_line {
   uint64_t step, tokens;         /* tokens: not of telemetry */
   double loss;                   /* of the batch, or of the validation */
   double lr, grad_norm, seconds; /* of a step */
+  double memory;                 /* bytes, of a step; NaN: not known */
   bool skipped;
   double bits_per_byte; /* of a validation; NaN: not known */
   const char *matrix;   /* of telemetry; borrowed from object, like its quantities */
-  json_t *object;       /* owned: release it with metrics_line_release */
+  json_t *object;       /* owned: release it with metrics_line_release; NULL: of a step */
 } metrics_line;
 
 /* The sentence says what is wrong, without the file and the line's number. After a failure
@@ -30,6 +31,10 @@ typedef struct metrics_line {
 mousse_status metrics_line_read(metrics_line *line, const char *text, size_t size,
                                 mo_error *error);
 void metrics_line_release(metrics_line *line);
+
+/* metrics_scan.c: the same without a tree, of a step in the form that a run writes. False: it
+ * has another one. */
+bool metrics_scan(metrics_line *line, const char *text, size_t size);
 
 /* A member that must be a number or null. False: it is neither. */
 bool metrics_number(const json_t *object, const char *key, double *value);

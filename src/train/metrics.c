@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/utf8.h"
 #include "support/json_lines.h"
 #include "train/tensorboard.h"
 
@@ -73,18 +74,18 @@ static size_t lines_up_to(const char *text, size_t size, uint64_t step)
   return kept;
 }
 
-static void cut_back(train_metrics *m, uint64_t step)
+static void cut_back(train_metrics *m, metrics_file *file, uint64_t step)
 {
   char *text = NULL;
   size_t size = 0;
-  if (m->lines.descriptor < 0) return;
-  if (mo_file_read(NULL, m->lines.path, SIZE_MAX / 2, &text, &size, NULL) != MOUSSE_OK) {
-    give_up(m, &m->lines, "read");
+  if (file->descriptor < 0) return;
+  if (mo_file_read(NULL, file->path, SIZE_MAX / 2, &text, &size, NULL) != MOUSSE_OK) {
+    give_up(m, file, "read");
     return;
   }
   const size_t kept = step > 0 ? lines_up_to(text, size, step) : 0;
   mo_release(NULL, text, size + 1);
-  if (ftruncate(m->lines.descriptor, (off_t)kept) != 0) give_up(m, &m->lines, "cut back");
+  if (ftruncate(file->descriptor, (off_t)kept) != 0) give_up(m, file, "cut back");
 }
 
 static double wall_time(void)
@@ -119,19 +120,24 @@ void metrics_open(train_metrics *m, const char *directory, uint64_t step, bool t
   *m = (train_metrics){.notices = *notices, .started = mo_seconds(), .events.descriptor = -1};
   open_file(m, &m->lines, directory, METRICS_NAME);
   open_file(m, &m->log, directory, "log.txt");
-  cut_back(m, step);
+  open_file(m, &m->happened, directory, "events.jsonl");
+  cut_back(m, &m->lines, step);
+  cut_back(m, &m->happened, step);
   if (tensorboard) open_events(m, directory, step);
 }
 
 void metrics_none(train_metrics *m)
 {
-  *m = (train_metrics){.lines.descriptor = -1, .log.descriptor = -1, .events.descriptor = -1};
+  *m = (train_metrics){.lines.descriptor = -1,
+                       .log.descriptor = -1,
+                       .events.descriptor = -1,
+                       .happened.descriptor = -1};
 }
 
 void metrics_close(train_metrics *m)
 {
-  metrics_file *const files[] = {&m->lines, &m->log, &m->events};
-  for (size_t i = 0; i < 3; i++) {
+  metrics_file *const files[] = {&m->lines, &m->log, &m->events, &m->happened};
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     if (files[i]->descriptor >= 0) close(files[i]->descriptor);
     files[i]->descriptor = -1;
   }
@@ -143,10 +149,48 @@ void metrics_sync(train_metrics *m)
     give_up(m, &m->lines, "sync");
 }
 
-static void append_line(train_metrics *m, char *line)
+static void append_line(train_metrics *m, metrics_file *file, char *line)
 {
-  if (line != NULL) append(m, &m->lines, line, strlen(line));
+  if (line != NULL) append(m, file, line, strlen(line));
   free(line);
+}
+
+double metrics_memory(void)
+{
+  unsigned long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "re");
+  if (file == NULL) return 0;
+  if (fscanf(file, "%*u %lu", &pages) != 1) pages = 0;
+  fclose(file);
+  return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+void metrics_event(train_metrics *m, uint64_t step, const char *name, json_t *members)
+{
+  char when[32] = "";
+  const time_t now = time(NULL);
+  struct tm parts;
+  if (gmtime_r(&now, &parts) != NULL) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  json_t *line =
+      json_pack("{s:I, s:s, s:s}", "step", (json_int_t)step, "time", when, "event", name);
+  if (members != NULL) json_object_update(line, members);
+  json_decref(members);
+  if (m->happened.descriptor >= 0)
+    append_line(m, &m->happened, json_line(line));
+  else
+    json_decref(line);
+}
+
+/* Bytes that are no character of UTF-8, as samples may begin and end with, become '?'. */
+void metrics_tell(train_metrics *m, uint64_t step, const char *name, const char *text,
+                  size_t length)
+{
+  char *copy = mo_allocate(NULL, length + 1);
+  if (copy == NULL) return;
+  memcpy(copy, text, length);
+  mo_utf8_repair(copy, length);
+  metrics_event(m, step, name, json_pack("{s:s%}", "text", copy, length));
+  mo_release(NULL, copy, length + 1);
 }
 
 char *metrics_step_line(const step_report *r)
@@ -157,6 +201,7 @@ char *metrics_step_line(const step_report *r)
                 "grad_norm", json_finite(r->grad_norm), "seconds", json_finite(r->seconds));
   if (isfinite(r->bits_per_byte))
     json_object_set_new(line, "bits_per_byte", json_finite(r->bits_per_byte));
+  if (r->memory > 0) json_object_set_new(line, "memory", json_integer((json_int_t)r->memory));
   if (r->skipped) json_object_set_new(line, "skipped", json_true());
   return json_line(line);
 }
@@ -172,7 +217,7 @@ char *metrics_validation_line(const validation_report *r)
 
 void metrics_step(train_metrics *m, const step_report *r)
 {
-  append_line(m, metrics_step_line(r));
+  append_line(m, &m->lines, metrics_step_line(r));
   event(m, r->step, "loss", r->loss);
   event(m, r->step, "lr", r->lr);
   event(m, r->step, "grad_norm", r->grad_norm);
@@ -181,7 +226,7 @@ void metrics_step(train_metrics *m, const step_report *r)
 
 void metrics_validation(train_metrics *m, const validation_report *r)
 {
-  append_line(m, metrics_validation_line(r));
+  append_line(m, &m->lines, metrics_validation_line(r));
   event(m, r->step, "val_loss", r->loss);
   if (isfinite(r->bits_per_byte)) event(m, r->step, "val_bits_per_byte", r->bits_per_byte);
 }
@@ -208,7 +253,7 @@ void metrics_telemetry_begin(train_metrics *m, uint64_t step)
 
 void metrics_telemetry_end(train_metrics *m)
 {
-  if (m->telemetry != NULL) append_line(m, json_line(m->telemetry));
+  if (m->telemetry != NULL) append_line(m, &m->lines, json_line(m->telemetry));
   m->telemetry = NULL;
 }
 

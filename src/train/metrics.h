@@ -1,4 +1,5 @@
-/* metrics.h - what a run leaves to be read: metrics.jsonl, log.txt and TensorBoard's events.
+/* metrics.h - what a run leaves to be read: metrics.jsonl, events.jsonl, log.txt and TensorBoard's
+ * events.
  *
  * metrics.jsonl has one object per line:
  *
@@ -8,7 +9,15 @@
  *     {"step", "matrix", "grad_norm", "update_rms", ...}            telemetry
  *
  * Losses are in nats per token; with a tokenizer there are "bits_per_byte" and
- * "val_bits_per_byte" as well. A number that is not finite is null.
+ * "val_bits_per_byte" as well, and a step has "memory", the bytes that rank 0 has in use. A
+ * number that is not finite is null.
+ *
+ * events.jsonl has what happened, for whoever watches:
+ *
+ *     {"step", "time", "event": "started", "parameters", "ranks", "threads", "flops_per_token",
+ *      "flops_per_second"}                          the last: of matrix products, as measured
+ *     {"step", "time", "event": "checkpoint" | "ended"}
+ *     {"step", "time", "event": "sample" | "notice", "text"}
  *
  * A resumed run first cuts off what is later than its checkpoint, so no step is there twice. A
  * file that cannot be written is given up with a notice: logs never stop training.
@@ -24,8 +33,8 @@ typedef struct metrics_file {
 } metrics_file;
 
 typedef struct train_metrics {
-  metrics_file lines, log, events;
-  run_notices notices; /* where trouble with the files is told */
+  metrics_file lines, log, events, happened; /* happened: events.jsonl */
+  run_notices notices;                       /* where trouble with the files is told */
   double started;
   uint64_t telemetry_step;
   char matrix[64];
@@ -37,6 +46,7 @@ typedef struct step_report {
   double loss, lr, grad_norm;
   double bits_per_byte; /* NaN: not known */
   double seconds;       /* this step took */
+  double memory;        /* bytes in use; 0: not known */
   bool skipped;
 } step_report;
 
@@ -62,6 +72,14 @@ void metrics_step(train_metrics *metrics, const step_report *report);
 void metrics_validation(train_metrics *metrics, const validation_report *report);
 void metrics_note(train_metrics *metrics, const char *text); /* a line of log.txt */
 void metrics_sync(train_metrics *metrics);                   /* before a checkpoint */
+/* A line of events.jsonl; takes the members that it has besides, which may be NULL. */
+void metrics_event(train_metrics *metrics, uint64_t step, const char *event,
+                   struct json_t *members);
+/* One with a text, which may be of any bytes. */
+void metrics_tell(train_metrics *metrics, uint64_t step, const char *event, const char *text,
+                  size_t length);
+
+double metrics_memory(void); /* bytes that this process has in use; 0: not known */
 
 /* Telemetry of one step: begin, then metrics_observe as the optimizer's observer, then end. */
 void metrics_telemetry_begin(train_metrics *metrics, uint64_t step);

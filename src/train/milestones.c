@@ -56,6 +56,15 @@ static bool collect_text(void *user, const char *bytes, size_t count)
   return mo_buffer_add(user, bytes, count);
 }
 
+static void show_sample(trainer *t, const mo_buffer *text)
+{
+  const uint64_t step = t->session.state.step;
+  const char *data = text->size > 0 ? text->data : "";
+  metrics_tell(&t->metrics, step, "sample", data, text->size);
+  if (t->display->sampled != NULL)
+    t->display->sampled(t->display->user, step, data, text->size);
+}
+
 /* A sample is for people: what goes wrong with it is said and does not matter. As validations
  * are, it is made with the average of the weights where one is kept. */
 void milestone_sample(trainer *t)
@@ -78,8 +87,8 @@ void milestone_sample(trainer *t)
   average_swap(&t->session.average);
   if (status != MOUSSE_OK)
     run_notify(&t->notices, "no sample: %s", reason.text);
-  else if (t->display->sampled != NULL)
-    t->display->sampled(t->display->user, state->step, text.data, text.size);
+  else
+    show_sample(t, &text);
   mo_buffer_close(&text);
 }
 
@@ -105,6 +114,7 @@ static mousse_status save(trainer *t, mo_error *error)
   if (t->comm->rank == 0) make_room(t, &rule);
   MO_TRY(checkpoint_save(t->session.checkpoints, &content, error));
   t->saved = step;
+  metrics_event(&t->metrics, step, "checkpoint", NULL);
   if (t->comm->rank == 0) checkpoint_prune(t->session.checkpoints, step, &rule, &t->notices);
   return MOUSSE_OK;
 }

@@ -5,11 +5,13 @@
 #include "base/file.h"
 #include "comm/ranks.h"
 #include "linalg/blas.h"
+#include "support/json_lines.h"
 #include "support/signals.h"
 #include "train/history.h"
 #include "train/rank_checks.h"
 #include "train/run_out.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,10 +21,12 @@ static void tell(void *user, const char *text)
   trainer *t = user;
   const size_t used = strlen(t->early);
   run_notify(&t->display->notices, "%s", text);
-  if (t->metrics.started > 0)
+  if (t->metrics.started > 0) {
     metrics_note(&t->metrics, text);
-  else
+    metrics_tell(&t->metrics, t->session.state.step, "notice", text, strlen(text));
+  } else {
     snprintf(t->early + used, sizeof t->early - used, "\n%s", text);
+  }
 }
 
 /* The optimizer's step, watched when telemetry is due. */
@@ -121,6 +125,7 @@ static void report_step(trainer *t, uint64_t step, const gradient_result *result
       .grad_norm = result->norm,
       .bits_per_byte = result->bits_per_byte,
       .seconds = seconds,
+      .memory = t->comm->rank == 0 ? metrics_memory() : 0,
       .skipped = skipped,
   };
   metrics_step(&t->metrics, &report);
@@ -198,6 +203,16 @@ static void note_early(trainer *t)
     metrics_note(&t->metrics, line);
 }
 
+/* speed: of matrix products; 0: not known. */
+static void record_start(trainer *t, const train_start *s, double speed)
+{
+  const double flops = gpt_flops_per_token(&s->config, s->config.sequence_len);
+  metrics_event(&t->metrics, s->step, "started",
+                json_pack("{s:I, s:i, s:i, s:f, s:o}", "parameters", (json_int_t)s->parameters,
+                          "ranks", s->ranks, "threads", s->threads, "flops_per_token", flops,
+                          "flops_per_second", json_finite(speed > 0 ? speed : NAN)));
+}
+
 static mousse_status announce(trainer *t, mo_error *error)
 {
   const train_session *s = &t->session;
@@ -222,7 +237,9 @@ static mousse_status announce(trainer *t, mo_error *error)
            (unsigned long long)start.parameters, (unsigned long long)start.step);
   metrics_note(&t->metrics, head);
   note_early(t);
-  if (t->display->started != NULL) t->display->started(t->display->user, &start);
+  const double speed =
+      t->display->started != NULL ? t->display->started(t->display->user, &start) : 0;
+  record_start(t, &start, speed);
   if (!s->data.has_tokenizer)
     run_notify(&t->notices, "%s has no tokenizer: no samples, and 'generate' will need one",
                t->run->data_dir);
@@ -255,6 +272,10 @@ static mousse_status execute(trainer *t, train_outcome *outcome, mo_error *error
   }
   outcome->signal = t->stop;
   if (status != MOUSSE_OK) metrics_note(&t->metrics, error->text);
+  const char *end = status != MOUSSE_OK            ? error->text
+                    : session_is_over(&t->session) ? "complete"
+                                                   : "asked to stop";
+  metrics_tell(&t->metrics, t->session.state.step, "ended", end, strlen(end));
   metrics_close(&t->metrics);
   return status;
 }

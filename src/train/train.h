@@ -2,8 +2,8 @@
  *
  *     batch -> loss -> gradient -> update, and now and then validation, sample, checkpoint
  *
- * The run directory (docs/training.md): config.yaml, history.jsonl, metrics.jsonl, log.txt,
- * checkpoints/, lock.
+ * The run directory (docs/training.md): config.yaml, history.jsonl, metrics.jsonl, events.jsonl,
+ * log.txt, checkpoints/, lock.
  */
 #ifndef MOUSSE_TRAIN_TRAIN_H
 #define MOUSSE_TRAIN_TRAIN_H
@@ -27,7 +27,8 @@ typedef struct train_start {
 /* Who watches. Any function may be NULL; none influences the run. */
 typedef struct train_display {
   run_notices notices;
-  void (*started)(void *user, const train_start *start);
+  /* Returns the operations per second of matrix products where it measured them, or 0. */
+  double (*started)(void *user, const train_start *start);
   void (*step)(void *user, const step_report *report);
   void (*validated)(void *user, const validation_report *report);
   void (*sampled)(void *user, uint64_t step, const char *text, size_t length);

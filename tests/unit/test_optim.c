@@ -267,7 +267,7 @@ static void test_observer_is_told_and_changes_nothing(void **state)
   assert_true(n.condition > 1 && n.residual > 0 && n.residual < 0.5);
   const int first = n.count;
   run(&watched, 1, 1, 0.0f);
-  assert_true(n.count - first < first); /* no spectra between refreshes */
+  assert_true(n.count - first < first); /* normalised spectra at refreshes alone */
   assert_int_equal(mousse_observe(watched.opt, NULL, NULL), MOUSSE_OK);
   n.count = 0;
   run(&watched, 2, 1, 0.0f);

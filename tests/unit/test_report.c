@@ -291,7 +291,7 @@ static void text_cannot_leave_its_place_in_the_page(void **state)
   const char *path = scratch_path(state, "report.html");
   assert_int_equal(report_write(results, path, &error), MOUSSE_OK);
   char *page = read_text(path, &size);
-  assert_int_equal(count_of(page, "</script>"), 4); /* results, Chart.js, our two scripts */
+  assert_int_equal(count_of(page, "</script>"), 5); /* results, Chart.js, our three scripts */
   assert_null(strstr(page, "<b>"));
   assert_non_null(strstr(page, "\\u003c/script>\\u003cb>"));
   assert_null(strstr(page, "@results@"));

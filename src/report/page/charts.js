@@ -26,7 +26,8 @@ function shown(value) {
     : String(Number(value.toPrecision(5)));
 }
 
-/* Spreads, under the curves as bands or on them as error bars. A point's spread is in `s`. */
+/* Spreads, under the curves as bands or on them as error bars. A point's spread is in `s`, or it
+ * reaches from `low` to `high`. */
 const spreads = {
   id: "spreads",
   beforeDatasetsDraw(chart) {
@@ -45,16 +46,26 @@ function eachSpread(chart, band, draw) {
   ctx.clip();
   chart.data.datasets.forEach((dataset, index) => {
     const isBand = dataset.type === "line" && dataset.data.length > BAND_FROM;
-    if (chart.isDatasetVisible(index) && isBand === band && dataset.data.some((p) => p.s))
+    if (chart.isDatasetVisible(index) && isBand === band && dataset.data.some(hasSpread))
       draw(chart, dataset, chart.getDatasetMeta(index).data);
   });
   ctx.restore();
 }
 
-/* Pixels of y + sign * spread; on a log axis what is not positive lies at the bottom. */
+function hasSpread(point) {
+  return Boolean(point.s) || (point.high !== undefined && point.high > point.low);
+}
+
+/* The upper (sign 1) or lower end of a point's spread. */
+function endOf(point, sign) {
+  if (point.high !== undefined && point.high !== null) return sign > 0 ? point.high : point.low;
+  return point.y + sign * (point.s || 0);
+}
+
+/* Its pixel; on a log axis what is not positive lies at the bottom. */
 function pixelOf(chart, point, sign) {
   const y = chart.scales.y;
-  const value = point.y + sign * (point.s || 0);
+  const value = endOf(point, sign);
   return y.type === "logarithmic" && value <= 0 ? y.bottom : y.getPixelForValue(value);
 }
 
@@ -72,7 +83,7 @@ function drawErrorBars(chart, dataset, elements) {
   const { ctx } = chart;
   ctx.beginPath();
   dataset.data.forEach((point, i) => {
-    if (!point.s || point.y === null) return;
+    if (!hasSpread(point) || point.y === null) return;
     const x = elements[i].x, top = pixelOf(chart, point, 1), bottom = pixelOf(chart, point, -1);
     ctx.moveTo(x, top);
     ctx.lineTo(x, bottom);
@@ -125,7 +136,7 @@ function extent(values) {
 
 /* Steps of 1, 2, 2.5 or 5 times a power of ten, about six of them, and the range to whole ones. */
 function niceRange(low, high) {
-  if (high === low) {
+  if (high - low <= 1e-9 * Math.abs(high)) { // rounding is no course
     const room = Math.abs(low) / 10 || 1;
     [low, high] = low >= 0 ? [Math.max(0, low - room), high + room] : [low - room, high + room];
   }
@@ -224,7 +235,7 @@ function optionsOf(chart, datasets, isBars, view) {
   const points = datasets.flatMap((d) => d.data).filter((p) => p.y !== null && p.x !== null);
   const scales = { x: scaleOf(axis), y: scaleOf(chart.y) };
   fitX(scales.x, points.map((p) => p.x));
-  fitY(scales.y, chart.y, points.flatMap((p) => (p.s ? [p.y - p.s, p.y + p.s] : [p.y])), isBars);
+  fitY(scales.y, chart.y, points.flatMap((p) => (hasSpread(p) ? [endOf(p, -1), endOf(p, 1)] : [p.y])), isBars);
   return {
     responsive: true, maintainAspectRatio: false, animation: false, scales, layout: { padding: { right: 10 } },
     interaction: { mode: isBars ? "index" : "nearest", axis: "x", intersect: false },
@@ -241,7 +252,7 @@ function optionsOf(chart, datasets, isBars, view) {
 /* A colour per bar where a chart has one series, else per series; points by the view's x. */
 function pointsOf(series, view) {
   const places = view > 0 && series.views ? series.views[view - 1] : null;
-  return series.points.map(([x, y, s], i) => ({ x: places ? places[i] : x, y, s }));
+  return series.points.map(([x, y, s, low, high], i) => ({ x: places ? places[i] : x, y, s, low, high }));
 }
 
 function isNear(pixels, at, [red, green, blue]) {

@@ -1,0 +1,30 @@
+/* place.h - files below one directory, reached without following a link: whatever a run
+ * directory holds, nothing outside of it is read. Only regular files are opened, and none of
+ * them is waited for. */
+#ifndef MOUSSE_WATCH_PLACE_H
+#define MOUSSE_WATCH_PLACE_H
+
+#include "base/buffer.h"
+
+#include <sys/stat.h>
+
+/* The directory `path` below `root`; "." is root itself. -1: there is none, or a part of the
+ * path is a link, "..", or not a directory. The descriptor is the caller's to close. */
+int place_directory(int root, const char *path);
+
+/* A regular file of a directory for reading, and what it is. -1: there is none. */
+int place_open(int directory, const char *name, struct stat *info);
+
+/* The whole of a small file, appended. False: none, larger than `most`, or no memory. */
+bool place_read(int directory, const char *name, size_t most, mo_buffer *text);
+
+/* Whether a file is another one, or has another content, than when it was looked at last. The
+ * stamp starts as zeros; of a file that is absent it is zeros again. */
+typedef struct place_stamp {
+  struct timespec changed;
+  off_t size;
+  ino_t inode;
+} place_stamp;
+bool place_changed(place_stamp *stamp, int directory, const char *name);
+
+#endif

@@ -1,0 +1,280 @@
+/* test_reading.c - files as they grow, are cut back, replaced, broken and vanish; series that keep
+ * extremes; steps scanned without a tree. */
+#include "base/random.h"
+#include "scratch.h"
+#include "study/metrics_line.h"
+#include "watch/watch_model.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+static int open_scratch(void **state)
+{
+  const int root = open(*state, O_RDONLY | O_DIRECTORY);
+  assert_true(root >= 0);
+  return root;
+}
+
+typedef struct seen {
+  char text[4096];
+  size_t lines, restarts;
+} seen;
+
+static void see_line(void *user, const char *text, size_t size)
+{
+  seen *s = user;
+  s->lines++;
+  if (strlen(s->text) + size < sizeof s->text) strncat(s->text, text, size);
+}
+
+static void see_restart(void *user)
+{
+  seen *s = user;
+  s->text[0] = '\0';
+  s->lines = 0;
+  s->restarts++;
+}
+
+static void append(void **state, const char *name, const char *text)
+{
+  FILE *file = fopen(scratch_path(state, name), "a");
+  assert_non_null(file);
+  fputs(text, file);
+  fclose(file);
+}
+
+static void lines_come_when_they_are_whole(void **state)
+{
+  seen s = {.lines = 0};
+  file_tail tail = {0};
+  const tail_reader reader = {see_line, see_restart, &s};
+  const int root = open_scratch(state);
+  assert_int_equal(tail_read(&tail, root, "f", 1 << 20, &reader), TAIL_SAME);
+  append(state, "f", "one\ntw");
+  assert_int_equal(tail_read(&tail, root, "f", 1 << 20, &reader), TAIL_LINES);
+  assert_string_equal(s.text, "one\n");
+  append(state, "f", "o\n");
+  assert_int_equal(tail_read(&tail, root, "f", 1 << 20, &reader), TAIL_LINES);
+  assert_string_equal(s.text, "one\ntwo\n");
+  assert_int_equal(tail_read(&tail, root, "f", 1 << 20, &reader), TAIL_SAME);
+  assert_int_equal(s.restarts, 0);
+  close(root);
+}
+
+/* A run that continues from a checkpoint cuts back and writes on, past where we were. */
+static void a_file_cut_back_starts_over(void **state)
+{
+  seen s = {.lines = 0};
+  file_tail tail = {0};
+  const tail_reader reader = {see_line, see_restart, &s};
+  const int root = open_scratch(state);
+  append(state, "f", "a\nb\nc\n");
+  tail_read(&tail, root, "f", 1 << 20, &reader);
+  assert_int_equal(truncate(scratch_path(state, "f"), 2), 0);
+  append(state, "f", "B\nC\nD\n");
+  tail_read(&tail, root, "f", 1 << 20, &reader);
+  assert_string_equal(s.text, "a\nB\nC\nD\n");
+  unlink(scratch_path(state, "f"));
+  append(state, "f", "new\n");
+  tail_read(&tail, root, "f", 1 << 20, &reader);
+  assert_string_equal(s.text, "new\n");
+  unlink(scratch_path(state, "f"));
+  assert_int_equal(tail_read(&tail, root, "f", 1 << 20, &reader), TAIL_LINES);
+  assert_string_equal(s.text, "");
+  close(root);
+}
+
+static void a_line_without_end_is_passed_over(void **state)
+{
+  seen s = {.lines = 0};
+  file_tail tail = {0};
+  const tail_reader reader = {see_line, see_restart, &s};
+  const int root = open_scratch(state);
+  const size_t size = 3 * (size_t)TAIL_CHUNK + 17;
+  char *text = mo_allocate(NULL, size + 8);
+  memset(text, 'x', size);
+  memcpy(text, "a\n", 2);
+  memcpy(text + size, "\nb\n", 4);
+  scratch_write(state, "f", text, size + 3);
+  while (tail_read(&tail, root, "f", 1 << 20, &reader) == TAIL_MORE) continue;
+  assert_string_equal(s.text, "a\nb\n");
+  mo_release(NULL, text, size + 8);
+  close(root);
+}
+
+static void links_and_pipes_are_not_opened(void **state)
+{
+  struct stat info;
+  const int root = open_scratch(state);
+  scratch_write(state, "real", "x", 1);
+  assert_int_equal(symlink("real", scratch_path(state, "link")), 0);
+  assert_int_equal(symlink("/", scratch_path(state, "out")), 0);
+  assert_int_equal(mkfifo(scratch_path(state, "pipe"), 0600), 0);
+  assert_true(place_open(root, "link", &info) < 0);
+  assert_true(place_open(root, "pipe", &info) < 0);
+  assert_true(place_directory(root, "out") < 0);
+  assert_true(place_directory(root, "out/etc") < 0);
+  assert_true(place_directory(root, "..") < 0);
+  assert_true(place_directory(root, "a/../..") < 0);
+  const int file = place_open(root, "real", &info);
+  assert_true(file >= 0);
+  close(file);
+  close(root);
+}
+
+/* Whatever the length, the extremes and the sum of all rows are there, and few buckets. */
+static void series_keep_extremes(void **state)
+{
+  static const size_t lengths[] = {1, SERIES_MOST, SERIES_MOST + 1, 50000};
+  (void)state;
+  for (size_t l = 0; l < 4; l++) {
+    watch_series s;
+    double low = INFINITY, high = -INFINITY, sum = 0, all = 0, lowest = INFINITY,
+           highest = -INFINITY;
+    size_t rows = 0;
+    series_start(&s, 2);
+    for (size_t i = 0; i < lengths[l]; i++) {
+      const double value = mo_random_uniform(1, 2, i) + (i == lengths[l] / 3 ? 1000 : 0);
+      const series_place place = {.last = i + 1, .tokens = (double)i, .seconds = (double)i};
+      assert_true(series_add(&s, &place, (const double[]){value, i % 2 ? NAN : 1}));
+      low = fmin(low, value);
+      high = fmax(high, value);
+      sum += value;
+    }
+    assert_true(s.count <= SERIES_MOST && s.count >= (lengths[l] < 600 ? 1 : 600));
+    for (size_t b = 0; b < s.count; b++) {
+      const series_cell *cell = series_at(&s, b, 0);
+      lowest = fmin(lowest, cell->low);
+      highest = fmax(highest, cell->high);
+      all += cell->sum;
+      rows += s.places[b].rows;
+      assert_true(b == 0 || s.places[b].first == s.places[b - 1].last + 1);
+    }
+    assert_true(lowest == low && highest == high && fabs(all - sum) < 1e-6 * sum);
+    assert_int_equal(rows, lengths[l]);
+    assert_int_equal(s.places[s.count - 1].last, lengths[l]);
+    series_release(&s);
+  }
+}
+
+/* The reader of JSON, made to do without the shortcut by a space in front. */
+static bool read_slowly(metrics_line *line, const char *text)
+{
+  char spaced[512];
+  snprintf(spaced, sizeof spaced, " %s", text);
+  return metrics_line_read(line, spaced, strlen(spaced), NULL) == MOUSSE_OK;
+}
+
+static bool same_number(double a, double b)
+{
+  return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
+}
+
+static void check_scan(const char *text)
+{
+  metrics_line fast, slow;
+  if (!metrics_scan(&fast, text, strlen(text))) return;
+  assert_true(read_slowly(&slow, text));
+  assert_true(fast.kind == slow.kind && fast.step == slow.step && fast.tokens == slow.tokens);
+  assert_true(same_number(fast.loss, slow.loss) && same_number(fast.lr, slow.lr));
+  assert_true(same_number(fast.grad_norm, slow.grad_norm));
+  assert_true(same_number(fast.seconds, slow.seconds) && fast.skipped == slow.skipped);
+  assert_true(same_number(fast.memory, slow.memory));
+  metrics_line_release(&slow);
+}
+
+static void scanned_steps_are_the_parsed_ones(void **state)
+{
+  size_t scanned = 0;
+  (void)state;
+  for (uint64_t i = 0; i < 20000; i++) {
+    char text[512];
+    metrics_line line;
+    const double size = exp(60 * mo_random_uniform(3, 1, i) - 30);
+    const int digits = 1 + (int)mo_random_below(3, 2, i, 12);
+    snprintf(text, sizeof text,
+             "{\"step\": %llu, \"tokens\": %llu, \"loss\": %.*g, \"lr\": %.*e, \"grad_norm\": "
+             "%.*f, \"seconds\": %s%s%s}\n",
+             (unsigned long long)i * 7, (unsigned long long)(i << 20), digits, size, digits,
+             size, digits, fmod(size, 1e6), i % 5 ? "0.25" : "null",
+             i % 3 ? "" : ", \"bits_per_byte\": 1.5, \"memory\": 123456789",
+             i % 4 ? "" : ", \"skipped\": true");
+    if (i % 2) text[mo_random_below(3, 4, i, strlen(text))] = "0e.-}\", "[i / 2 % 8];
+    scanned += metrics_scan(&line, text, strlen(text));
+    check_scan(text);
+  }
+  assert_true(scanned > 5000);
+  for (size_t cut = 0; cut < 100; cut++) {
+    char text[128] = "{\"step\": 1, \"tokens\": 2, \"loss\": 3, \"lr\": 4, \"grad_norm\": 5, "
+                     "\"seconds\": 6}\n";
+    metrics_line line;
+    if (cut < strlen(text) - 2) assert_false(metrics_scan(&line, text, cut));
+  }
+}
+
+#define STEP(step, loss)                                                                       \
+  "{\"step\": " #step ", \"tokens\": " #step "00, \"loss\": " #loss                            \
+  ", \"lr\": 0.01, \"grad_norm\": 1, \"seconds\": 0.5}\n"
+
+static void make_run(void **state, const char *name, const char *config, const char *metrics)
+{
+  char path[64];
+  mo_error error;
+  assert_int_equal(mo_make_directories(scratch_path(state, name), &error), MOUSSE_OK);
+  snprintf(path, sizeof path, "%s/config.yaml", name);
+  scratch_write(state, path, config, strlen(config));
+  snprintf(path, sizeof path, "%s/metrics.jsonl", name);
+  scratch_write(state, path, metrics, strlen(metrics));
+}
+
+static void a_model_follows_its_runs(void **state)
+{
+  watch_model m;
+  mo_error error = {{0}};
+  make_run(state, "a", "num_iterations: 4\n",
+           STEP(1, 5) STEP(2, 4) "not json\n{\"step\": 1}\n");
+  make_run(state, "sweep/b", "nonsense: [\n", STEP(1, 5));
+  assert_int_equal(symlink("a", scratch_path(state, "linked")), 0);
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  assert_true(watch_model_refresh(&m));
+  assert_int_equal(m.count, 2);
+  watched_run *run = watch_model_find(&m, "a");
+  assert_non_null(run);
+  assert_null(watch_model_find(&m, "linked"));
+  assert_null(watch_model_find(&m, "../a"));
+  assert_int_equal(run->course.step, 2);
+  assert_string_equal(watched_run_state(run), "stopped");
+  assert_false(watch_model_find(&m, "sweep/b")->has_options);
+  assert_true(strlen(watch_model_find(&m, "sweep/b")->problem) > 0);
+  assert_false(watch_model_refresh(&m));
+  append(state, "a/metrics.jsonl",
+         "{\"step\": 2, \"tokens\": 1, \"val_loss\": 3}\n" STEP(3, null) STEP(4, 2));
+  assert_true(watch_model_refresh(&m));
+  assert_int_equal(run->course.step, 4);
+  assert_true(run->course.best == 3 && run->course.best_step == 2);
+  assert_string_equal(watched_run_state(run), "complete");
+  assert_int_equal(truncate(scratch_path(state, "a/metrics.jsonl"), 0), 0);
+  assert_true(watch_model_refresh(&m));
+  assert_int_equal(run->course.step, 0);
+  unlink(scratch_path(state, "sweep/b/config.yaml"));
+  m.walked = -1e9;
+  assert_true(watch_model_refresh(&m));
+  assert_int_equal(m.count, 1);
+  watch_model_close(&m);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      scratch_test(lines_come_when_they_are_whole),
+      scratch_test(a_file_cut_back_starts_over),
+      scratch_test(a_line_without_end_is_passed_over),
+      scratch_test(links_and_pipes_are_not_opened),
+      scratch_test(a_model_follows_its_runs),
+      cmocka_unit_test(series_keep_extremes),
+      cmocka_unit_test(scanned_steps_are_the_parsed_ones),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
