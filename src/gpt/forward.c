@@ -8,8 +8,19 @@
  * attention up to the next in one go, and a layer needs two parallel loops.
  */
 #include "base/parallel.h"
+#include "gpt/adapters.h"
 #include "gpt/layers/layers.h"
 #include "gpt/pass.h"
+
+/* What the adapters of a product's matrices add to it. */
+static void adapt(const gpt_step *s, size_t layer, gpt_adapted of, float *y, size_t y_stride,
+                  const float *x, gpt_rows rows)
+{
+  float *low = s->pass->kept[layer].low;
+  if (low != NULL)
+    gpt_adapt_forward(s->config, of, y, y_stride, low + rows.first * s->config->lora_rank, s->N,
+                      x, rows.count);
+}
 
 static void before_attention(const gpt_step *s, size_t layer, gpt_rows rows)
 {
@@ -24,6 +35,7 @@ static void before_attention(const gpt_step *s, size_t layer, gpt_rows rows)
   gpt_norm_forward(s->config, gpt_norm1(&w), input, k->norm1 + at * C, k->r1 + at,
                    p->x + at * C, n);
   linear_forward(qkv, input, w.c_q->value, n, C, s->S);
+  adapt(s, layer, gpt_adapted_qkv(&w), qkv, s->S, input, rows);
   bias_forward(qkv, gpt_value(w.q_bias), n, s->S);
   gpt_heads_forward(s->config, &w, qkv, normal, k->r_qk + at * heads, positions);
 }
@@ -37,12 +49,15 @@ static void after_attention(const gpt_step *s, size_t layer, gpt_rows rows)
   float *x = p->x + at * C, *hidden = k->hidden + at * s->F, *active = k->active + at * s->W;
   float *input = k->input2 + at * C;
   linear_forward_add(x, k->attended + at * s->A, w.c_proj->value, n, s->A, C);
+  adapt(s, layer, gpt_adapted_one(w.c_proj), x, C, k->attended + at * s->A, rows);
   bias_forward(x, gpt_value(w.c_proj_bias), n, C);
   gpt_norm_forward(s->config, gpt_norm2(&w), input, k->norm2 + at * C, k->r2 + at, x, n);
   linear_forward(hidden, input, gpt_hidden_matrix(&w)->value, n, C, s->F);
+  adapt(s, layer, gpt_adapted_hidden(&w), hidden, s->F, input, rows);
   bias_forward(hidden, gpt_value(gpt_hidden_bias(&w)), n, s->F);
   gpt_mlp_forward(s->config, active, hidden, n);
   linear_forward_add(x, active, w.proj->value, n, s->W, C);
+  adapt(s, layer, gpt_adapted_one(w.proj), x, C, active, rows);
   bias_forward(x, gpt_value(w.proj_bias), n, C);
 }
 

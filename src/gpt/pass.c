@@ -38,6 +38,12 @@ static gpt_activations lay_out_shared(mo_arena *arena, const gpt_config *c, size
   return shared;
 }
 
+/* Numbers of a row inside the adapters of a layer. */
+static size_t low_width(const gpt_config *c)
+{
+  return gpt_count_tensors(c).slots * c->lora_rank;
+}
+
 static void lay_out_kept(mo_arena *arena, gpt_activations *kept, const gpt_config *c, size_t N)
 {
   const size_t C = c->n_embd, heads = c->n_head + c->n_kv_head;
@@ -52,6 +58,7 @@ static void lay_out_kept(mo_arena *arena, gpt_activations *kept, const gpt_confi
   kept->norm2 = mo_arena_floats(arena, N * C);
   kept->r2 = mo_arena_floats(arena, N);
   kept->hidden = mo_arena_floats(arena, N * gpt_hidden_width(c));
+  if (c->lora_rank > 0) kept->low = mo_arena_floats(arena, N * low_width(c));
   if (c->norm == GPT_RMS) kept->input1 = kept->norm1;
   if (c->norm == GPT_RMS) kept->input2 = kept->norm2;
   if (!gpt_keeps_hidden(c)) kept->active = kept->hidden;
@@ -101,6 +108,7 @@ static void lay_out_gradients(mo_arena *arena, gpt_pass *pass, const gpt_config 
   if (c->norm != GPT_RMS) g->final_vectors = mo_arena_floats(arena, tiles * 2 * C);
   if (c->qk_norm == GPT_QK_GAIN)
     g->qk_gains = mo_arena_floats(arena, pass->shape.batch * c->n_kv_head * 2 * c->head_size);
+  if (c->lora_rank > 0) g->d_low = mo_arena_floats(arena, N * low_width(c));
 }
 
 /* N, C and V are each far below 2^32 here (check_shape, gpt_config_check); c is resolved. */

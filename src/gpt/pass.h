@@ -25,6 +25,7 @@ typedef struct gpt_activations {
   float *input2;             /* N x C: input of the MLP */
   float *hidden;             /* N x F: behind the first product */
   float *active;             /* N x W: before the second */
+  float *low;                /* slots x N x rank: inside the adapters; NULL without */
 } gpt_activations;
 
 typedef struct gpt_gradient_space {
@@ -37,6 +38,7 @@ typedef struct gpt_gradient_space {
   float *vectors;        /* tiles x vector_count: sums of gains' and biases' gradients */
   float *final_vectors;  /* tiles x 2C: those of the final norm */
   float *qk_gains;       /* batch x K x 2D: those of QK-norm, q's and k's */
+  float *d_low;          /* slots x N x rank: inside the adapters */
 } gpt_gradient_space;
 
 struct gpt_pass {

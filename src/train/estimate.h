@@ -28,6 +28,7 @@ typedef struct train_estimate {
   int ranks;
   estimate_tensor *tensors; /* owned, in the model's order */
   size_t tensor_count, parameters;
+  size_t trained; /* parameters that have gradients */
   size_t model_bytes, gradient_bytes; /* on every rank */
   size_t optimizer_bytes;             /* on the rank that holds most, */
   size_t state_bytes;                 /* and of these, what is kept between steps */

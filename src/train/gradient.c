@@ -14,7 +14,7 @@ enum { NORM_BLOCK = 1 << 16 }; /* fixed, so that the sum has the same bits for a
 
 static size_t block_count(const train_gradient *g)
 {
-  return (g->params->value_count + NORM_BLOCK - 1) / NORM_BLOCK;
+  return (g->params->gradient_count + NORM_BLOCK - 1) / NORM_BLOCK;
 }
 
 static size_t batch_tokens(const train_gradient *g)
@@ -54,7 +54,7 @@ static bool open_partial(train_gradient *g)
 {
   bool have = true;
   for (size_t level = 0; level < tree_levels(own_slices(g)); level++) {
-    g->partial[level] = mo_allocate(NULL, g->params->value_count * sizeof(float));
+    g->partial[level] = mo_allocate(NULL, g->params->gradient_count * sizeof(float));
     have = have && g->partial[level] != NULL;
   }
   return have;
@@ -89,7 +89,7 @@ void gradient_close(train_gradient *g)
   mo_release(NULL, g->squares, block_count(g) * sizeof *g->squares);
   mo_release(NULL, g->losses, 2 * g->micro_count * sizeof *g->losses);
   for (size_t level = 0; level < GRADIENT_LEVELS; level++) {
-    mo_release(NULL, g->partial[level], g->params->value_count * sizeof(float));
+    mo_release(NULL, g->partial[level], g->params->gradient_count * sizeof(float));
     g->partial[level] = NULL;
   }
   g->tokens = g->targets = NULL;
@@ -104,7 +104,7 @@ typedef struct block {
 
 static block block_at(const train_gradient *g, size_t item)
 {
-  const size_t first = item * NORM_BLOCK, left = g->params->value_count - first;
+  const size_t first = item * NORM_BLOCK, left = g->params->gradient_count - first;
   return (block){g->params->gradients + first, left < NORM_BLOCK ? left : NORM_BLOCK};
 }
 
@@ -186,7 +186,7 @@ static void fold_slice(train_gradient *g, size_t done)
   const bool last = done + 1 == own_slices(g);
   while (done >> level & 1) level++;
   const size_t below = ((size_t)1 << level) - 1;
-  fold_stretch(g, g->params->gradients, g->params->value_count, last ? done : below,
+  fold_stretch(g, g->params->gradients, g->params->gradient_count, last ? done : below,
                last ? NULL : g->partial[level]);
 }
 
@@ -194,6 +194,7 @@ static void fold_slice(train_gradient *g, size_t done)
 static void submit(void *gradient, gpt_gradient_span span)
 {
   train_gradient *g = gradient;
+  if (span.count == 0) return; /* frozen */
   fold_stretch(g, span.gradients, span.count, own_slices(g) - 1, NULL);
   mo_background_submit(&g->background, span.gradients, span.count);
 }
@@ -224,7 +225,7 @@ mousse_status gradient_add(train_gradient *g, size_t micro, const gpt_batch *bat
  * and wait for all of them. */
 static mousse_status end_overlap(train_gradient *g, mousse_status status, mo_error *error)
 {
-  for (size_t i = 0; status != MOUSSE_OK && gpt_completed_span(g->params, i).count > 0; i++)
+  for (size_t i = 0; status != MOUSSE_OK && i < gpt_completed_count(g->params); i++)
     submit(g, gpt_completed_span(g->params, i));
   const mousse_status summed =
       mo_background_wait(&g->background, status == MOUSSE_OK ? error : NULL);
@@ -237,7 +238,7 @@ mousse_status gradient_sum(train_gradient *g, mousse_status own, mo_error *error
     MO_TRY(end_overlap(g, own, error));
   } else {
     MO_TRY(mo_ranks_agree(g->comm, own, error));
-    MO_TRY(mo_ranks_sum(g->comm, g->params->gradients, g->params->value_count, error));
+    MO_TRY(mo_ranks_sum(g->comm, g->params->gradients, g->params->gradient_count, error));
   }
   /* A micro-batch's numbers are 0 on all ranks but one, so the sum only collects them. */
   return mo_ranks_sum(g->comm, g->losses, 2 * g->micro_count, error);

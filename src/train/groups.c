@@ -219,7 +219,6 @@ static mousse_status build(train_groups *groups, const train_options *run, gpt_p
                           .comm = comm,
                           .log = pass_on,
                           .user = &groups->notices};
-  MO_TRY(gpt_freeze(params, run->freeze, error));
   MO_TRY(find_factors(groups, run, params, error));
   groups->count = GPT_VECTOR; /* the last role, which only some models have */
   for (size_t i = 0; i < params->tensor_count; i++)

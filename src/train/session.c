@@ -42,6 +42,7 @@ static mousse_status initialise(train_session *s, const run_notices *notices, mo
   }
   MO_TRY(model_files_find(&files, s->run->init, notices, error));
   MO_TRY(model_files_weights(&files, s->params, error));
+  gpt_initialise_adapters(s->params, (uint64_t)s->run->seed, options_threads(s->run));
   run_notify(notices, "weights from %s", files.weights);
   return MOUSSE_OK;
 }
@@ -73,7 +74,7 @@ static mousse_status open_model(train_session *s, const gpt_config *config,
   const size_t micro = options_micro_batch(s->run);
   const int threads = options_threads(s->run);
   const gpt_shape shape = {micro, config->sequence_len, threads, true};
-  MO_TRY(gpt_params_create(&s->params, config, true, NULL, error));
+  MO_TRY(gpt_params_create_frozen(&s->params, config, s->run->freeze, NULL, error));
   MO_TRY(gpt_pass_create(&s->pass, s->params, &shape, NULL, error));
   MO_TRY(groups_open(&s->groups, s->run, s->params, s->comm, notices, error));
   s->gradient = (train_gradient){.loader = &s->data.train,

@@ -44,6 +44,21 @@ void linear_vector_q8(float *y, const float *x, const uint32_t *blocks, const fl
                       size_t inputs, size_t first, size_t last, int add);
 void linear_pack_q8(const int8_t *numbers, uint32_t *block);
 
+/* lora.c: y += (scale x a^T) b^T beside a frozen matrix; low keeps what is in the bracket. */
+typedef struct lora_weights {
+  const float *a, *b; /* rank x inputs, outputs x rank */
+  size_t inputs, outputs, rank;
+  float scale;
+} lora_weights;
+void lora_forward(float *y, size_t y_stride, float *low, const float *x, const lora_weights *w,
+                  size_t rows);
+void lora_backward_low(float *d_low, const float *d_y, size_t d_y_stride, const lora_weights *w,
+                       size_t rows);
+/* d_x += d_low a */
+void lora_backward(float *d_x, const float *d_low, const lora_weights *w, size_t rows);
+/* weight += scale b a: from then on the adapter is part of it. */
+void lora_merge(float *weight, const lora_weights *w);
+
 /* bias.c: y += bias in every row; d_bias = the sum of d_y's rows. bias NULL: nothing. */
 void bias_forward(float *y, const float *bias, size_t rows, size_t width);
 void bias_backward(float *d_bias, const float *d_y, size_t rows, size_t width);
