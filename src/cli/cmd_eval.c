@@ -72,7 +72,7 @@ static mousse_status score(const values *v, gpt_params *params, const shard_set 
 {
   const size_t length =
       v->sequence_length > 0 ? (size_t)v->sequence_length : params->config.sequence_len;
-  const gpt_shape shape = {(size_t)v->device_batch_size, length, (int)v->threads, false};
+  const gpt_shape shape = {(size_t)v->device_batch_size, length, (int)v->threads, false, false};
   const uint64_t windows = ((uint64_t)v->val_tokens + length - 1) / length;
   mo_loader loader = {0};
   gpt_pass *pass = NULL;

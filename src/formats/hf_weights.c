@@ -138,8 +138,7 @@ static mousse_status check_rest(const loading *l, mo_error *error)
     for (size_t e = 0; e < l->files[f].entry_count; e++) {
       const safetensors_entry *entry = &l->files[f].entries[e];
       bool used = is_passed_over(l, entry->name);
-      for (size_t i = 0; i < l->params->base_count && !used; i++)
-        used = l->theirs[i] == entry;
+      for (size_t i = 0; i < l->params->base_count && !used; i++) used = l->theirs[i] == entry;
       if (!used)
         return mo_fail(error, MOUSSE_BAD_FORMAT,
                        "%s: has a tensor '%.80s', which a model of this config.json does not "

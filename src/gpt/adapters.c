@@ -60,14 +60,14 @@ void gpt_adapter_products(const gpt_step *s, size_t layer, gpt_adapted of, const
   for (const gpt_tensor *t = of.first; t < of.first + of.count; t++) {
     if (t->lora_a != NULL) {
       const size_t start = slot_start(s->config, t, s->N);
-      mo_product b = mo_dense_product(MO_TRANSPOSED, MO_PLAIN, t->rows, rank, s->N, d_y,
-                                      s->pass->kept[layer].low + start, s->beta,
-                                      t->lora_b->gradient);
+      mo_product b =
+          mo_dense_product(MO_TRANSPOSED, MO_PLAIN, t->rows, rank, s->N, d_y,
+                           s->pass->kept[layer].low + start, s->beta, t->lora_b->gradient);
       b.a_stride = d_y_stride;
       work->products[work->count++] = b;
-      work->products[work->count++] = mo_dense_product(
-          MO_TRANSPOSED, MO_PLAIN, rank, t->cols, s->N, s->pass->gradient.d_low + start, x,
-          s->beta, t->lora_a->gradient);
+      work->products[work->count++] =
+          mo_dense_product(MO_TRANSPOSED, MO_PLAIN, rank, t->cols, s->N,
+                           s->pass->gradient.d_low + start, x, s->beta, t->lora_a->gradient);
     }
     d_y += t->rows;
   }

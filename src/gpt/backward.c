@@ -7,6 +7,8 @@
  *     loop 1: attention of the layer; weights of MLP and c_proj
  *     loop 2: rows of this layer's input and of the next lower layer's MLP; weights of q, k, v
  *
+ * With recompute the lower layer's activations are computed again between the two.
+ *
  * Gains and biases: each tile writes its sums over its own rows, and these are added up in the
  * order of the tiles when the loop is done.
  */
@@ -130,11 +132,11 @@ static void attention_item(void *context, size_t item, int thread)
       .d_gain = sums, .gain = gpt_value(w.q_gain), .cosines = p->cosines, .sines = p->sines};
   if (sums != NULL) memset(sums, 0, 2 * D * sizeof *sums);
   for (size_t head = shared * group; head < (shared + 1) * group; head++) {
-    attention_backward(d_row + head * D, d_keys, d_keys + s->K * D,
-                       p->gradient.d_attended + start * A + head * D,
-                       k->attended + start * A + head * D, A,
-                       k->log_sum + (sequence * s->H + head) * s->T, row + head * D, keys,
-                       values, S, s->T, D, head > shared * group, p->scratch[thread]);
+    attention_backward(
+        d_row + head * D, d_keys, d_keys + s->K * D,
+        p->gradient.d_attended + start * A + head * D, k->attended + start * A + head * D, A,
+        k->log_sum + (sequence * s->H + head) * s->T, row + head * D, keys, values, S, s->T, D,
+        head > shared * group, gpt_starts(s, start), p->scratch[thread]);
     one.d = d_row + head * D, one.y = row + head * D, one.r = r + head;
     one.normal = normal != NULL ? normal + head * D : NULL;
     gpt_head_backward(s->config, &one, s->T);
@@ -334,6 +336,14 @@ static void embedding(gpt_layer_step *c)
   gpt_tell_complete(s->pass);
 }
 
+/* The layer below, before its rows are needed; the set of activations that it goes to was that of
+ * the layer above. */
+static void compute_again(const gpt_step *s, size_t layer)
+{
+  if (layer > 0 && s->pass->inputs != NULL && s->pass->inputs[layer - 1] != NULL)
+    gpt_forward_again(s, layer - 1);
+}
+
 void gpt_backward(const gpt_step *s)
 {
   gpt_layer_step c = {s, s->config->n_layer - 1};
@@ -343,6 +353,7 @@ void gpt_backward(const gpt_step *s)
     add_vectors(s, c.layer, false);
     attention_and_weights(&c);
     add_qk_gains(s, c.layer);
+    compute_again(s, c.layer);
     rows_and_weights(&c);
     add_vectors(s, c.layer, true);
     clear_frozen_layer(s, c.layer);

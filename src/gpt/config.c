@@ -10,7 +10,12 @@
 
 /* Far above any model that runs here, and low enough that no product of two of them wraps. */
 enum { LARGEST_VOCABULARY = 1 << 24, LARGEST_LAYERS = 1 << 12, LARGEST_WIDTH = 1 << 16 };
-enum { LARGEST_HEAD = 1024, LARGEST_SEQUENCE = 1 << 20, LARGEST_MLP = 1 << 20, LARGEST_RANK = 4096 };
+enum {
+  LARGEST_HEAD = 1024,
+  LARGEST_SEQUENCE = 1 << 20,
+  LARGEST_MLP = 1 << 20,
+  LARGEST_RANK = 4096
+};
 
 static mousse_status check_range(const char *name, size_t value, size_t largest,
                                  mo_error *error)

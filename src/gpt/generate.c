@@ -199,10 +199,10 @@ static void head_item(void *context, size_t item, int thread)
   const size_t width = config->n_head * D, left = c->rows - first,
                stride = gpt_qkv_width(config);
   const size_t column = head * D, shared = head / (config->n_head / config->n_kv_head) * D;
-  attention_forward(g->attended + first * width + column, width, NULL,
-                    g->qkv + first * stride + column, stride, c->keys + shared,
-                    c->values + shared, cached, g->length + first,
-                    left < ATTENTION_BLOCK ? left : ATTENTION_BLOCK, D, g->scratch[thread]);
+  attention_forward(
+      g->attended + first * width + column, width, NULL, g->qkv + first * stride + column,
+      stride, c->keys + shared, c->values + shared, cached, g->length + first,
+      left < ATTENTION_BLOCK ? left : ATTENTION_BLOCK, D, NULL, g->scratch[thread]);
 }
 
 static void remember(const gpt_generator *g, float *keys, float *values, size_t rows)
@@ -289,7 +289,7 @@ mousse_status gpt_generator_feed(gpt_generator *g, const uint32_t *tokens, size_
     return mo_fail(error, MOUSSE_OUT_OF_RANGE,
                    "%zu tokens after %zu, but the text may have %zu only", count, g->length,
                    g->capacity);
-  MO_TRY(gpt_check_tokens(g->params, "token", tokens, count, error));
+  MO_TRY(gpt_check_tokens(g->params, tokens, count, error));
   mo_blas_enter();
   size_t rows = 0;
   for (size_t done = 0; done < count; done += rows) {

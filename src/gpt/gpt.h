@@ -78,6 +78,7 @@ typedef struct gpt_shape {
   size_t batch, sequence;
   int threads;    /* 0: as many as the machine has */
   bool gradients; /* false: only gpt_loss, in the memory of one layer */
+  bool recompute; /* keep the layers' inputs only, and compute the rest again: the same bits */
 } gpt_shape;
 
 typedef struct gpt_pass gpt_pass;
@@ -90,14 +91,21 @@ mousse_status gpt_pass_create(gpt_pass **pass, gpt_params *params, const gpt_sha
                               const mo_allocator *allocator, mo_error *error);
 void gpt_pass_destroy(gpt_pass *pass); /* accepts NULL */
 
+#define GPT_NO_TARGET UINT32_MAX /* as a target: the position does not count */
+
 /* B sequences of T tokens each, row by row, and for each position the token that follows it. */
 typedef struct gpt_batch {
   const uint32_t *tokens, *targets; /* batch * sequence each, borrowed for the call */
   size_t batch, sequence;
+  /* For each position where in its sequence the document begins that it belongs to, not falling:
+   * attention does not go back further. Positions count on. NULL: a sequence is one document. */
+  const uint32_t *starts;
 } gpt_batch;
 
-/* Mean cross-entropy in nats over all positions. A token outside the vocabulary is refused
- * before anything changes. Loss and gradients have the same bits at any number of threads. */
+size_t gpt_batch_targets(const gpt_batch *batch); /* how many positions count */
+
+/* Mean cross-entropy in nats over all positions that count; 0 when none does. A token outside
+ * the vocabulary is refused before anything changes. Loss and gradients have the same bits at any number of threads. */
 mousse_status gpt_loss(gpt_pass *pass, const gpt_batch *batch, float *loss, mo_error *error);
 
 /* Forward and backward: the loss, and gradients of factor * loss, which replace those of before

@@ -13,16 +13,28 @@ size_t gpt_parameter_count(const gpt_config *config)
   return gpt_count_tensors(&resolved).values;
 }
 
-mousse_status gpt_check_tokens(const gpt_params *params, const char *what,
-                               const uint32_t *tokens, size_t count, mo_error *error)
+static mousse_status check_ids(const gpt_params *params, const char *what, const uint32_t *ids,
+                               size_t count, bool may_lack, mo_error *error)
 {
   const size_t vocabulary = params->config.vocab_size;
   for (size_t i = 0; i < count; i++)
-    if (tokens[i] >= vocabulary)
+    if (ids[i] >= vocabulary && !(may_lack && ids[i] == GPT_NO_TARGET))
       return mo_fail(error, MOUSSE_OUT_OF_RANGE,
-                     "%s %zu is %u, outside the model's vocabulary of %zu", what, i, tokens[i],
+                     "%s %zu is %u, outside the model's vocabulary of %zu", what, i, ids[i],
                      vocabulary);
   return MOUSSE_OK;
+}
+
+mousse_status gpt_check_tokens(const gpt_params *params, const uint32_t *tokens, size_t count,
+                               mo_error *error)
+{
+  return check_ids(params, "token", tokens, count, false, error);
+}
+
+mousse_status gpt_check_targets(const gpt_params *params, const uint32_t *targets, size_t count,
+                                mo_error *error)
+{
+  return check_ids(params, "target", targets, count, true, error);
 }
 
 static void lay_out_lists(mo_arena *arena, gpt_params *params)
@@ -103,9 +115,9 @@ static mousse_status place_tensors(gpt_params *params, const char *freeze, mo_er
 static mousse_status no_memory(const gpt_config *config, size_t bytes, bool gradients,
                                mo_error *error)
 {
-  return mo_fail(
-      error, MOUSSE_NO_MEMORY, "no memory for the model's %zu parameters%s: %zu bytes",
-      gpt_parameter_count(config), gradients ? " and gradients" : "", bytes);
+  return mo_fail(error, MOUSSE_NO_MEMORY,
+                 "no memory for the model's %zu parameters%s: %zu bytes",
+                 gpt_parameter_count(config), gradients ? " and gradients" : "", bytes);
 }
 
 static mousse_status create(gpt_params **out, const gpt_config *config, size_t gradient_count,

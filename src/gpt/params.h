@@ -36,9 +36,11 @@ void gpt_list_tensors(gpt_params *params);
 mousse_status gpt_freeze(gpt_params *params, const char *pattern, mo_error *error);
 size_t gpt_place_gradients(gpt_params *params, float *gradients);
 
-/* Refuses the first token outside the vocabulary; what is "token" or "target". */
-mousse_status gpt_check_tokens(const gpt_params *params, const char *what,
-                               const uint32_t *tokens, size_t count, mo_error *error);
+/* Refuses the first one outside the vocabulary; a target may be GPT_NO_TARGET. */
+mousse_status gpt_check_tokens(const gpt_params *params, const uint32_t *tokens, size_t count,
+                               mo_error *error);
+mousse_status gpt_check_targets(const gpt_params *params, const uint32_t *targets, size_t count,
+                                mo_error *error);
 
 static inline gpt_layer gpt_params_layer(const gpt_params *params, size_t layer)
 {

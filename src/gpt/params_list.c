@@ -40,7 +40,7 @@ typedef struct listing {
   size_t rank;     /* of adapters; 0: there are none */
   regex_t targets; /* of matrices that have one */
   size_t adapters, adapter_values;
-  size_t kind;             /* of the layer's next matrix, */
+  size_t kind;              /* of the layer's next matrix, */
   bool adapted[MOST_KINDS]; /* and whether it has an adapter in some layer */
 } listing;
 
@@ -126,8 +126,7 @@ static void list_all(listing *list, const gpt_config *c, gpt_model_tensors *part
 static listing open_listing(const gpt_config *c)
 {
   listing list = {.rank = c->lora_rank};
-  if (list.rank > 0 &&
-      regcomp(&list.targets, c->lora_targets, REG_EXTENDED | REG_NOSUB) != 0)
+  if (list.rank > 0 && regcomp(&list.targets, c->lora_targets, REG_EXTENDED | REG_NOSUB) != 0)
     list.rank = 0;
   return list;
 }
@@ -195,8 +194,7 @@ void gpt_list_tensors(gpt_params *params)
   list_all(&list, &params->config, parts);
   for (size_t layer = 0; layer < layers; layer++) {
     parts->adapters[layer] = list.count;
-    add_layer_adapters(&list,
-                       params->tensors + parts->first_layered + layer * parts->per_layer,
+    add_layer_adapters(&list, params->tensors + parts->first_layered + layer * parts->per_layer,
                        parts->per_layer);
   }
   parts->adapters[layers] = list.count;

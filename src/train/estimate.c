@@ -5,6 +5,7 @@
 #include "comm/comm.h"
 #include "linalg/gemm_grid.h"
 #include "train/gradient.h"
+#include "train/memory_room.h"
 #include "train/step_inputs.h"
 
 #include <string.h>
@@ -75,10 +76,10 @@ static mousse_status add_inputs(train_estimate *e, const train_options *run,
   return MOUSSE_OK;
 }
 
-static gpt_shape shape_of(const train_options *run, const gpt_config *config)
+static gpt_shape shape_of(const train_options *run, const gpt_config *config, bool recompute)
 {
-  return (gpt_shape){options_micro_batch(run), config->sequence_len, options_threads(run),
-                     true};
+  return (gpt_shape){options_micro_batch(run), config->sequence_len, options_threads(run), true,
+                     recompute};
 }
 
 /* Products with frozen matrices have no gradients of weights: a third of their work. */
@@ -98,12 +99,15 @@ static double flops_of(const train_options *run, const gpt_params *outline)
 static mousse_status plan_model(train_estimate *e, const train_options *run,
                                 const gpt_params *outline, mo_error *error)
 {
-  const gpt_shape shape = shape_of(run, &e->config);
+  const gpt_shape shape = shape_of(run, &e->config, false);
+  const gpt_shape again = shape_of(run, &e->config, true);
   const size_t pass = gpt_pass_bytes(&e->config, &shape);
   if (pass == 0)
     return mo_fail(error, MOUSSE_OUT_OF_RANGE,
                    "%zu sequences of %zu tokens at a time are too many for any memory",
                    shape.batch, shape.sequence);
+  const size_t fewer = gpt_pass_bytes(&e->config, &again);
+  if (fewer < pass) e->less_bytes = pass - fewer; /* otherwise it is not done */
   e->trained = outline->gradient_count;
   e->model_bytes = gpt_outline_bytes(outline) + pass + (e->ranks > 1 ? EXCHANGE_BYTES : 0);
   if (options_average(run)) e->model_bytes += outline->value_count * sizeof(float);
@@ -130,6 +134,17 @@ static mousse_status plan_all(train_estimate *e, const train_options *run,
   return status;
 }
 
+/* The forward pass of all layers but two is done twice, the last product of each left out. */
+static void choose_recompute(train_estimate *e, const train_options *run)
+{
+  e->recompute = run->recompute == RECOMPUTE_ON;
+  if (run->recompute == RECOMPUTE_AUTO)
+    e->recompute = e->less_bytes > 0 && estimate_bytes(e) > memory_room(e->ranks);
+  if (!e->recompute) return;
+  e->model_bytes -= e->less_bytes;
+  e->flops_per_step *= 1.25;
+}
+
 mousse_status estimate_open(train_estimate *e, const train_options *run,
                             const gpt_config *config, int ranks, const run_notices *notices,
                             mo_error *error)
@@ -137,7 +152,10 @@ mousse_status estimate_open(train_estimate *e, const train_options *run,
   *e = (train_estimate){
       .config = *config, .ranks = ranks, .parameters = gpt_parameter_count(config)};
   const mousse_status status = plan_all(e, run, notices, error);
-  if (status != MOUSSE_OK) estimate_close(e);
+  if (status != MOUSSE_OK)
+    estimate_close(e);
+  else
+    choose_recompute(e, run);
   return status;
 }
 

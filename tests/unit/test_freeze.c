@@ -12,14 +12,14 @@ static void test_frozen_tensors(void **state)
   mo_error error = {{0}};
   float loss = 0;
   uint32_t *tokens = make_tokens(161, odd.vocab_size, 3);
-  const gpt_batch batch = {tokens, tokens + 1, 2, 80};
+  const gpt_batch batch = {tokens, tokens + 1, 2, 80, NULL};
   for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
     gpt_params *plain = make_params(&odd, true), *some = NULL;
     assert_int_equal(gpt_params_create_frozen(&some, &odd, patterns[k], NULL, &error),
                      MOUSSE_OK);
     gpt_params_initialise(some, 42, 2);
-    gpt_pass *pass = make_pass(plain, (gpt_shape){2, 80, 2, true});
-    gpt_pass *frozen = make_pass(some, (gpt_shape){2, 80, 2, true});
+    gpt_pass *pass = make_pass(plain, (gpt_shape){2, 80, 2, true, false});
+    gpt_pass *frozen = make_pass(some, (gpt_shape){2, 80, 2, true, false});
     for (int twice = 0; twice < 2; twice++) { /* replaced, then added to */
       assert_int_equal(gpt_gradients(pass, &batch, 1, twice, &loss, &error), MOUSSE_OK);
       assert_int_equal(gpt_gradients(frozen, &batch, 1, twice, &loss, &error), MOUSSE_OK);

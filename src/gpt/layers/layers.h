@@ -131,16 +131,19 @@ void qk_gain_backward(float *d, float *d_gain, const float *normal, size_t norma
 enum { ATTENTION_BLOCK = 64 };              /* query rows handled together */
 size_t attention_scratch(size_t positions); /* floats for either direction */
 /* Query rows at positions first, first + 1, ... (at most ATTENTION_BLOCK) against keys and
- * values at positions 0, 1, ...; log_sum (may be NULL) takes each row's log of the sum. */
+ * values at positions 0, 1, ...; log_sum (may be NULL) takes each row's log of the sum. starts:
+ * for each of these rows the first position that it sees, not falling; NULL: 0. */
 void attention_forward(float *y, size_t y_stride, float *log_sum, const float *q,
                        size_t q_stride, const float *k, const float *v, size_t kv_stride,
-                       size_t first, size_t rows, size_t head_size, float *scratch);
+                       size_t first, size_t rows, size_t head_size, const uint32_t *starts,
+                       float *scratch);
 /* A whole sequence of one head. The gradients d_q, d_k, d_v have the stride of q, k, v; with
- * add_all those of k and v, which several heads of q may share, are added to. */
+ * add_all those of k and v, which several heads of q may share, are added to. starts: of all
+ * rows. */
 void attention_backward(float *d_q, float *d_k, float *d_v, const float *d_y, const float *y,
                         size_t y_stride, const float *log_sum, const float *q, const float *k,
                         const float *v, size_t stride, size_t rows, size_t head_size,
-                        bool add_all, float *scratch);
+                        bool add_all, const uint32_t *starts, float *scratch);
 
 /* relu2.c: y = max(x, 0)^2, in place both ways; backward: d *= 2 * sqrt(y). */
 void relu2_forward(float *x, size_t count);
