@@ -112,6 +112,10 @@ static mousse_status set_recommended(const train_groups *groups, const train_opt
         strcmp(recommended[i].optimizer, run->optimizer) == 0)
       MO_TRY(set_text(groups, group, "recipe", recommended[i].option, recommended[i].value,
                       error));
+  /* Statistics of an adapter's long side would take more memory than the matrix beside it. */
+  if (run->recipe == RECIPE_RECOMMENDED && run->lora_rank > 0 &&
+      has_option(run->optimizer, "sides"))
+    MO_TRY(set_text(groups, group, "recipe", "sides", "small", error));
   return MOUSSE_OK;
 }
 
