@@ -247,6 +247,56 @@ static void plans_of_frozen_models_hold(void **state)
   }
 }
 
+/* The shards' targets: tokens whose number has no remainder below `share` of five. */
+static void write_targets(void **state, const char *name, size_t share)
+{
+  targets_writer writer;
+  assert_int_equal(targets_writer_open(&writer, scratch_path(state, name), NULL), MOUSSE_OK);
+  for (size_t i = 0; i < TINY_TOKENS; i++)
+    assert_int_equal(targets_writer_add(&writer, i % 50 % 5 < share && i % 50 < 30, 1, NULL),
+                     MOUSSE_OK);
+  assert_int_equal(targets_writer_commit(&writer, NULL), MOUSSE_OK);
+}
+
+/* A step's loss and gradient are means over the batch's targets, however it is cut. */
+static void completions_are_weighed(void **state)
+{
+  static const char *const cuts[][2] = {{"8", "1"}, {"1", "1"}, {"2", "4"}};
+  float *first = NULL;
+  double loss = 0;
+  train_options run = tiny_run(state);
+  write_targets(state, "x_train_000000.targets", 2);
+  tiny_set(&run, "batch_size", "8");
+  for (size_t i = 0; i < 3; i++) {
+    train_session s;
+    mo_error error = {{0}};
+    tiny_set(&run, "device_batch_size", cuts[i][0]);
+    tiny_set(&run, "slices", cuts[i][1]);
+    tiny_set(&run, "out", scratch_path(state, cuts[i][0]));
+    must(session_open(&s, &run, &mo_comm_self, NULL, &error), &error);
+    for (size_t micro = s.gradient.first; micro < s.gradient.end; micro++) {
+      gpt_batch batch;
+      must(gradient_batch(&s.gradient, 1, micro, &batch, &error), &error);
+      must(gradient_add(&s.gradient, micro, &batch, &error), &error);
+    }
+    must(gradient_sum(&s.gradient, MOUSSE_OK, &error), &error);
+    const gradient_result result = gradient_measure(&s.gradient);
+    assert_int_equal(s.gradient.counted, loader_targets(&s.data.train, 1));
+    assert_true(s.gradient.counted > 0 && s.gradient.counted < 8 * 8);
+    if (first == NULL) {
+      first = malloc(s.params->gradient_count * sizeof *first);
+      assert_non_null(first);
+      memcpy(first, s.params->gradients, s.params->gradient_count * sizeof *first);
+      loss = result.loss;
+    }
+    assert_true(fabs(loss - result.loss) < 1e-6);
+    for (size_t k = 0; k < s.params->gradient_count; k++)
+      assert_true(fabsf(first[k] - s.params->gradients[k]) < 1e-6f);
+    session_close(&s);
+  }
+  free(first);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -258,6 +308,7 @@ int main(void)
       scratch_test(other_adapters_are_another_run),
       scratch_test(adapters_are_merged_into_a_start),
       scratch_test(plans_of_frozen_models_hold),
+      scratch_test(completions_are_weighed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
