@@ -68,6 +68,18 @@ static mousse_status check_rope(const gpt_config *c, mo_error *error)
   return check_number("rope_context", r.rope_context, 1, LARGEST_SEQUENCE, error);
 }
 
+/* A pattern may come from a stranger's file: without counts and references to what was matched
+ * before, it cannot take much memory or time. */
+static bool is_plain(const char *pattern)
+{
+  bool escaped = false;
+  for (const char *at = pattern; *at != '\0'; at++) {
+    if (*at == '{' || (escaped && *at >= '0' && *at <= '9')) return false;
+    escaped = *at == '\\' && !escaped;
+  }
+  return true;
+}
+
 static mousse_status check_lora(const gpt_config *c, mo_error *error)
 {
   regex_t expression;
@@ -75,6 +87,11 @@ static mousse_status check_lora(const gpt_config *c, mo_error *error)
   if (c->lora_rank == 0) return MOUSSE_OK;
   MO_TRY(check_range("lora_rank", c->lora_rank, LARGEST_RANK, error));
   MO_TRY(check_number("lora_alpha", c->lora_alpha, 0, 1e6, error));
+  if (!is_plain(c->lora_targets))
+    return mo_fail(
+        error, MOUSSE_INVALID_ARGUMENT,
+        "lora_targets: '%.100s' has counts {} or references \\1, which are not taken",
+        c->lora_targets);
   const int wrong = regcomp(&expression, c->lora_targets, REG_EXTENDED | REG_NOSUB);
   if (wrong == 0) {
     regfree(&expression);

@@ -122,6 +122,15 @@ static void adapters_that_are_refused(void **state)
   c = adapted("c_(q");
   assert_int_equal(gpt_params_create(&params, &c, true, NULL, &error), MOUSSE_INVALID_ARGUMENT);
   assert_non_null(strstr(error.text, "is not a regular expression"));
+  c = adapted("((c{255}){255}){255}");
+  assert_int_equal(gpt_params_create(&params, &c, true, NULL, &error), MOUSSE_INVALID_ARGUMENT);
+  assert_non_null(strstr(error.text, "has counts"));
+  c = adapted("\\\\(c_q)\\1");
+  assert_int_equal(gpt_params_create(&params, &c, true, NULL, &error), MOUSSE_INVALID_ARGUMENT);
+  c = adapted("h\\.0\\.");
+  assert_int_equal(gpt_params_create(&params, &c, true, NULL, &error), MOUSSE_OK);
+  gpt_params_destroy(params);
+  params = NULL;
   c = adapted("");
   assert_int_equal(gpt_params_create_frozen(&params, &c, "wte", NULL, &error),
                    MOUSSE_INVALID_ARGUMENT);
