@@ -131,7 +131,7 @@ int main(int argc, char **argv)
   check(gpt_pass_create(&pass, params, &shape, NULL, &error), &error);
   uint32_t *tokens = mo_allocate(NULL, length * sizeof *tokens);
   if (tokens == NULL) return 1;
-  const gpt_batch batch = {tokens, tokens, 1, length};
+  const gpt_batch batch = {tokens, tokens, 1, length, NULL};
   for (size_t round = 0; round < rounds; round++) {
     keep_best(&f.read, read_seconds(params));
     time_round(&f, pass, g, &batch, q8, count);

@@ -44,7 +44,7 @@ int main(int argc, char **argv)
   check(gpt_pass_create(&pass, params, &shape, NULL, &error), &error);
   uint32_t *tokens = mo_allocate(NULL, shape.batch * shape.sequence * sizeof *tokens);
   if (tokens == NULL) return 1;
-  const gpt_batch batch = {tokens, tokens, shape.batch, shape.sequence};
+  const gpt_batch batch = {tokens, tokens, shape.batch, shape.sequence, NULL};
   const double start = mo_seconds();
   check(shape.gradients ? gpt_gradients(pass, &batch, 1, false, &loss, &error)
                         : gpt_loss(pass, &batch, &loss, &error),

@@ -56,7 +56,7 @@ int main(int argc, char **argv)
   check(mo_file_read(NULL, argv[4], (size_t)1 << 30, &data, &size, &error), &error);
   if (size != 2 * count * sizeof(uint32_t)) return 2;
   const uint32_t *tokens = (const uint32_t *)(const void *)data;
-  const gpt_batch batch = {tokens, tokens + count, shape.batch, shape.sequence};
+  const gpt_batch batch = {tokens, tokens + count, shape.batch, shape.sequence, NULL};
 
   char line[32];
   while (fgets(line, sizeof line, stdin) != NULL) {

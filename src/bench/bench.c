@@ -53,7 +53,7 @@ static mousse_status make_runner(bench_measure *m, bench_runner *runner, size_t 
                                  int threads, const char *optimizer)
 {
   gpt_config config;
-  const gpt_shape shape = {models[model].batch, models[model].sequence, threads, true};
+  const gpt_shape shape = {models[model].batch, models[model].sequence, threads, true, false};
   MO_TRY(gpt_preset(models[model].preset, &config, m->error));
   return bench_runner_create(runner, &config, &shape, optimizer, m->error);
 }

@@ -58,7 +58,7 @@ mousse_status bench_runner_step(bench_runner *r, size_t sequence, double *second
                                 mo_error *error)
 {
   const gpt_batch batch = {r->tokens, r->tokens + r->shape.batch * r->shape.sequence,
-                           r->shape.batch, sequence};
+                           r->shape.batch, sequence, NULL};
   float loss = 0;
   const double start = mo_seconds();
   MO_TRY(gpt_gradients(r->pass, &batch, 1.0f, false, &loss, error));

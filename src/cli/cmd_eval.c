@@ -23,7 +23,7 @@
 typedef struct values {
   char init[MO_SETTING_PATH], data_dir[MO_SETTING_PATH], split[16];
   int64_t sequence_length, device_batch_size, val_tokens, threads;
-  bool allow_other_tokenizer, json;
+  bool separate_documents, allow_other_tokenizer, json;
 } values;
 
 static const mo_setting rows[] = {
@@ -38,6 +38,10 @@ static const mo_setting rows[] = {
     MO_SETTING_INTEGER(values, device_batch_size, "8", 1, 1e6, "windows computed at a time"),
     MO_SETTING_INTEGER(values, val_tokens, "0", 0, 1e15, "stop after this many tokens; 0: all"),
     MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "threads; 0: one per core"),
+    MO_SETTING_SWITCH(
+        values, separate_documents, "false",
+        "attention does not cross from one document into the next; a run's own data "
+        "are scored as the run does it"),
     MO_SETTING_SWITCH(values, allow_other_tokenizer, "false",
                       "score although the data's tokenizer is not that of the model"),
     MO_SETTING_SWITCH(values, json, "false",
@@ -67,16 +71,17 @@ static void tick(void *user, uint64_t done, uint64_t all)
 }
 
 static mousse_status score(const values *v, gpt_params *params, const shard_set *set,
-                           const uint32_t *byte_lengths, bool quiet, evaluation *result,
-                           mo_error *error)
+                           const uint32_t *byte_lengths, uint32_t document_token, bool quiet,
+                           evaluation *result, mo_error *error)
 {
   const size_t length =
       v->sequence_length > 0 ? (size_t)v->sequence_length : params->config.sequence_len;
-  const gpt_shape shape = {(size_t)v->device_batch_size, length, (int)v->threads, false};
+  const gpt_shape shape = {(size_t)v->device_batch_size, length, (int)v->threads, false, false};
   const uint64_t windows = ((uint64_t)v->val_tokens + length - 1) / length;
   mo_loader loader = {0};
   gpt_pass *pass = NULL;
   MO_TRY(loader_open(&loader, set, length, 1, LOADER_SEQUENTIAL, 0, error));
+  loader.document_token = document_token;
   mousse_status status = gpt_pass_create(&pass, params, &shape, NULL, error);
   cli_progress bar = progress_start("windows", "scored", 1, 0, quiet);
   if (status == MOUSSE_OK)
@@ -117,11 +122,22 @@ static mousse_status report(const evaluation *r, bool json, const char *weights,
                  weights);
 }
 
-/* The data with their tokenizer, which must be the model's. */
-static mousse_status score_data(const values *v, const model_files *files, const char *data_dir,
-                                gpt_params *params, bool quiet, evaluation *result,
-                                mo_error *error)
+static mousse_status find_document_token(const mo_tokenizer *tokenizer, const char *data_dir,
+                                         uint32_t *token, mo_error *error)
 {
+  *token = tokenizer->tokens.count > 0 ? tokenizer->end_of_text : LOADER_NONE;
+  if (*token != LOADER_NONE) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "separate_documents: %s has no tokenizer with an end-of-text token", data_dir);
+}
+
+/* The data with their tokenizer, which must be the model's. */
+static mousse_status score_data(const values *v, const model_files *files,
+                                const train_options *run, gpt_params *params, bool quiet,
+                                evaluation *result, mo_error *error)
+{
+  const char *data_dir = run->data_dir;
+  uint32_t document_token = LOADER_NONE;
   const run_notices *notices = quiet ? &run_notices_none : &run_notices_print;
   const size_t vocabulary = params->config.vocab_size;
   char first[4096];
@@ -137,8 +153,10 @@ static mousse_status score_data(const values *v, const model_files *files, const
                                notices, error);
     if (status == MOUSSE_OK) lengths = tokenizer_byte_lengths(&tokenizer, vocabulary);
   }
+  if (status == MOUSSE_OK && (v->separate_documents || run->separate_documents))
+    status = find_document_token(&tokenizer, data_dir, &document_token, error);
   if (status == MOUSSE_OK)
-    status = score(v, params, &set, lengths, quiet || v->json, result, error);
+    status = score(v, params, &set, lengths, document_token, quiet || v->json, result, error);
   mo_release(NULL, lengths, vocabulary * sizeof *lengths);
   tokenizer_close(&tokenizer);
   shard_set_close(&set);
@@ -157,7 +175,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   MO_TRY(find_data(v, &files, &of_model, error));
   MO_TRY(model_files_load(&files, &params, error));
   const mousse_status status =
-      score_data(v, &files, of_model.data_dir, params, call->quiet, &result, error);
+      score_data(v, &files, &of_model, params, call->quiet, &result, error);
   gpt_params_destroy(params);
   if (status != MOUSSE_OK) return status;
   MO_TRY(report(&result, v->json, files.weights, error));

@@ -14,7 +14,7 @@ typedef struct values {
   char tokenizer[MO_SETTING_PATH], out[MO_SETTING_PATH], name[128];
   double val_fraction;
   int64_t shard_tokens, threads;
-  char field[128], separator[128];
+  char field[128], completion_field[128], separator[128];
 } values;
 
 static const mo_setting rows[] = {
@@ -26,6 +26,10 @@ static const mo_setting rows[] = {
     MO_SETTING_NUMBER(values, val_fraction, "0.01", 0, 0.9, "share of the text for validation"),
     MO_SETTING_INTEGER(values, shard_tokens, "100M", 1, 2147483647, "tokens in a shard"),
     MO_SETTING_TEXT(values, field, "text", "field of JSON lines that holds the text"),
+    MO_SETTING_TEXT(
+        values, completion_field, "",
+        "a second field of JSON lines, a completion: only it is learned, and --field "
+        "is its prompt (default then: prompt)"),
     MO_SETTING_TEXT(values, separator, "<|endoftext|>",
                     "a line of text files that separates documents; empty for none"),
     MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "threads; 0: one per core"),
@@ -73,6 +77,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   if (strpbrk(v->name, "/*?[") != NULL || v->name[0] == '.' || v->name[0] == '\0')
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "option 'name': '%s' cannot be part of a file name", v->name);
+  const bool pairs = v->completion_field[0] != '\0';
   const dataset_options options = {
       .inputs = call->arguments,
       .input_count = call->argument_count,
@@ -81,7 +86,8 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
       .name = v->name,
       .val_fraction = v->val_fraction,
       .shard_tokens = (uint64_t)v->shard_tokens,
-      .field = v->field,
+      .field = pairs && strcmp(v->field, "text") == 0 ? "prompt" : v->field,
+      .completion = pairs ? v->completion_field : NULL,
       .separator = v->separator,
       .threads = v->threads > 0 ? (int)v->threads : mo_threads_available(),
       .progress = show,
@@ -111,7 +117,9 @@ const cli_command command_tokenize = {
         "compressed with gzip or zstd. The directory is complete or absent: after a kill, "
         "start the same command again; what is complete is not made twice.\n\n"
         "  mousse tokenize book.txt --tokenizer train:4096 --out data/book\n"
-        "  mousse tokenize articles/*.jsonl.gz --tokenizer gpt2/ --out data/articles\n",
+        "  mousse tokenize articles/*.jsonl.gz --tokenizer gpt2/ --out data/articles\n"
+        "  mousse tokenize tasks.jsonl --completion-field completion --tokenizer gpt2/ --out "
+        "data/tasks\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),
     .least_arguments = 1,

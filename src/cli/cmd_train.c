@@ -50,9 +50,16 @@ static void print_estimate(const train_options *run, const train_estimate *e)
   printf("\nmodel: %.2f M parameters: width %zu, %s, %s, context %zu, vocabulary %zu\n",
          (double)e->parameters / 1e6, c->n_embd, MO_COUNT(c->n_layer, "layer"),
          MO_COUNT(c->n_head, "head"), c->sequence_len, c->vocab_size);
+  if (e->trained < e->parameters) printf("trained: %.2f M of them\n", (double)e->trained / 1e6);
   printf("memory: %s of weights, gradients and activations, %s of sums of gradients, %s of the "
          "optimizer\n",
          MO_BYTES(e->model_bytes), MO_BYTES(e->gradient_bytes), MO_BYTES(e->optimizer_bytes));
+  if (e->recompute)
+    printf("recompute: on, which takes %s less and about a quarter more time\n",
+           MO_BYTES(e->less_bytes));
+  else if (e->less_bytes > 0)
+    printf("recompute: off; --recompute on takes %s less and about a quarter more time\n",
+           MO_BYTES(e->less_bytes));
   printf("tokens: %s in a step, %s in all\n", MO_NUMBER(tokens),
          MO_NUMBER(tokens * (double)run->num_iterations));
   printf("time: about %s on %s (%.3g s per step), forward and backward only\n",

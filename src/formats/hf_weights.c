@@ -138,8 +138,7 @@ static mousse_status check_rest(const loading *l, mo_error *error)
     for (size_t e = 0; e < l->files[f].entry_count; e++) {
       const safetensors_entry *entry = &l->files[f].entries[e];
       bool used = is_passed_over(l, entry->name);
-      for (size_t i = 0; i < l->params->tensor_count && !used; i++)
-        used = l->theirs[i] == entry;
+      for (size_t i = 0; i < l->params->base_count && !used; i++) used = l->theirs[i] == entry;
       if (!used)
         return mo_fail(error, MOUSSE_BAD_FORMAT,
                        "%s: has a tensor '%.80s', which a model of this config.json does not "
@@ -151,7 +150,7 @@ static mousse_status check_rest(const loading *l, mo_error *error)
 
 static void take_all(const loading *l)
 {
-  for (size_t i = 0; i < l->params->tensor_count; i++) {
+  for (size_t i = 0; i < l->params->base_count; i++) {
     const gpt_tensor *tensor = &l->params->tensors[i];
     safetensors_entry entry = *l->theirs[i];
     if (l->places[i].transposed || l->places[i].parts > 1) {
@@ -169,7 +168,7 @@ static void take_all(const loading *l)
 
 static mousse_status load(loading *l, mo_error *error)
 {
-  const size_t count = l->params->tensor_count;
+  const size_t count = l->params->base_count;
   MO_TRY(open_files(l, error));
   l->places = mo_allocate(NULL, count * sizeof *l->places);
   l->theirs = mo_allocate(NULL, count * sizeof *l->theirs);
@@ -189,7 +188,7 @@ mousse_status hf_load_weights(gpt_params *params, model_family family, const cha
                               mo_error *error)
 {
   loading l = {.params = params, .family = family, .path = path};
-  const size_t count = params->tensor_count;
+  const size_t count = params->base_count;
   const mousse_status status = load(&l, error);
   for (size_t i = 0; i < l.count; i++) safetensors_close(&l.files[i]);
   mo_release(NULL, l.files, l.count * sizeof *l.files);

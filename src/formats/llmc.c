@@ -169,7 +169,7 @@ static mousse_status read_all(const char *path, const mo_map *map, gpt_params *p
                               mo_error *error)
 {
   llmc_header h;
-  gpt_config file, ours = params->config;
+  gpt_config file, ours = gpt_config_base(&params->config);
   MO_TRY(read_header(path, map->data, map->size, &h, &file, error));
   const size_t context = file.sequence_len;
   ours.sequence_len = context; /* the model may use a part of the positions */

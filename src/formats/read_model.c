@@ -40,5 +40,5 @@ mousse_status format_read_weights(const model_place *place, gpt_params *params, 
     return llmc_read_weights(place->weights, params, error);
   MO_TRY(hf_load_config(&config, &foreign, &family, place->folder, error));
   if (foreign) return hf_load_weights(params, family, place->weights, error);
-  return gpt_load_weights(params, place->weights, error);
+  return gpt_load_base(params, place->weights, error);
 }

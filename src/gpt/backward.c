@@ -7,9 +7,12 @@
  *     loop 1: attention of the layer; weights of MLP and c_proj
  *     loop 2: rows of this layer's input and of the next lower layer's MLP; weights of q, k, v
  *
+ * With recompute the lower layer's activations are computed again between the two.
+ *
  * Gains and biases: each tile writes its sums over its own rows, and these are added up in the
  * order of the tiles when the loop is done.
  */
+#include "gpt/adapters.h"
 #include "gpt/covariance.h"
 #include "gpt/layers/layers.h"
 #include "gpt/pass.h"
@@ -17,15 +20,24 @@
 
 #include <string.h>
 
-/* Where a tile's sum for a gain or bias goes: the layer's vectors lie in the order of their
- * gradients. NULL when the model does not have it. */
+/* Where a tile's sum for a gain or bias goes: in the order of the layer's vectors. NULL when the model does not have it. */
 static float *tile_sum(const gpt_step *s, const gpt_layer *w, const gpt_tensor *vector,
                        gpt_rows rows)
 {
   if (vector == NULL) return NULL;
   const size_t tile = rows.first / s->tile_rows;
-  const float *first = gpt_first_vector(w)->gradient;
-  return s->pass->gradient.vectors + tile * s->pass->vector_count + (vector->gradient - first);
+  const float *first = gpt_first_vector(w)->value;
+  return s->pass->gradient.vectors + tile * s->pass->vector_count + (vector->value - first);
+}
+
+/* What flows back through the adapters of a product: d_low of these rows, and into d_x. */
+static void adapt_backward(const gpt_step *s, gpt_adapted of, float *d_x, const float *d_y,
+                           size_t d_y_stride, gpt_rows rows)
+{
+  if (s->pass->gradient.d_low == NULL) return;
+  float *d_low = s->pass->gradient.d_low + rows.first * s->config->lora_rank;
+  gpt_adapt_backward_low(s->config, of, d_low, s->N, d_y, d_y_stride, rows.count);
+  gpt_adapt_backward(s->config, of, d_x, d_low, s->N, rows.count);
 }
 
 /* d_x of the layer's output -> d_middle, behind the attention, and d_attended. */
@@ -41,9 +53,11 @@ static void mlp_rows(const gpt_step *s, size_t layer, gpt_rows rows)
   float *hidden = k->hidden + at * s->F, *norm = k->norm2 + at * C;
   bias_backward(tile_sum(s, &w, w.proj_bias, rows), d_x, n, C);
   linear_backward(d_active, d_x, w.proj->value, n, s->W, C);
+  adapt_backward(s, gpt_adapted_one(w.proj), d_active, d_x, C, rows);
   gpt_mlp_backward(s->config, d_hidden, k->active + at * s->W, d_active, hidden, n);
   bias_backward(tile_sum(s, &w, gpt_hidden_bias(&w), rows), d_hidden, n, s->F);
   linear_backward(d_norm, d_hidden, gpt_hidden_matrix(&w)->value, n, C, s->F);
+  adapt_backward(s, gpt_adapted_hidden(&w), d_norm, d_hidden, s->F, rows);
   if (k->input2 != k->norm2)
     gain_forward(k->input2 + at * C, norm, w.ln2_gain->value, gpt_value(w.ln2_bias), n, C);
   gpt_norm_backward(s->config, gpt_norm2(&w), d_middle, d_x, d_norm,
@@ -51,6 +65,7 @@ static void mlp_rows(const gpt_step *s, size_t layer, gpt_rows rows)
                     k->r2 + at, n);
   bias_backward(tile_sum(s, &w, w.c_proj_bias, rows), d_middle, n, C);
   linear_backward(g->d_attended + at * s->A, d_middle, w.c_proj->value, n, s->A, C);
+  adapt_backward(s, gpt_adapted_one(w.c_proj), g->d_attended + at * s->A, d_middle, C, rows);
 }
 
 /* d_qkv -> d_x of the layer's input. */
@@ -63,6 +78,9 @@ static void input_rows(const gpt_step *s, size_t layer, gpt_rows rows)
   const gpt_gradient_space *g = &p->gradient;
   bias_backward(tile_sum(s, &w, w.q_bias, rows), g->d_qkv + at * s->S, n, s->S);
   linear_backward(g->d_norm + at * C, g->d_qkv + at * s->S, w.c_q->value, n, C, s->S);
+  if (g->d_low != NULL)
+    gpt_adapt_backward(s->config, gpt_adapted_qkv(&w), g->d_norm + at * C,
+                       g->d_low + at * s->config->lora_rank, s->N, n);
   gpt_norm_backward(s->config, gpt_norm1(&w), g->d_x + at * C, g->d_middle + at * C,
                     g->d_norm + at * C, tile_sum(s, &w, w.ln1_gain, rows),
                     tile_sum(s, &w, w.ln1_bias, rows), k->norm1 + at * C, k->r1 + at, n);
@@ -114,11 +132,11 @@ static void attention_item(void *context, size_t item, int thread)
       .d_gain = sums, .gain = gpt_value(w.q_gain), .cosines = p->cosines, .sines = p->sines};
   if (sums != NULL) memset(sums, 0, 2 * D * sizeof *sums);
   for (size_t head = shared * group; head < (shared + 1) * group; head++) {
-    attention_backward(d_row + head * D, d_keys, d_keys + s->K * D,
-                       p->gradient.d_attended + start * A + head * D,
-                       k->attended + start * A + head * D, A,
-                       k->log_sum + (sequence * s->H + head) * s->T, row + head * D, keys,
-                       values, S, s->T, D, head > shared * group, p->scratch[thread]);
+    attention_backward(
+        d_row + head * D, d_keys, d_keys + s->K * D,
+        p->gradient.d_attended + start * A + head * D, k->attended + start * A + head * D, A,
+        k->log_sum + (sequence * s->H + head) * s->T, row + head * D, keys, values, S, s->T, D,
+        head > shared * group, gpt_starts(s, start), p->scratch[thread]);
     one.d = d_row + head * D, one.y = row + head * D, one.r = r + head;
     one.normal = normal != NULL ? normal + head * D : NULL;
     gpt_head_backward(s->config, &one, s->T);
@@ -158,6 +176,30 @@ static mo_task weight_task(mo_product *product, bool frozen)
   return task;
 }
 
+enum { MOST_TASKS = 6 + 2 * GPT_MOST_ADAPTED };
+
+/* The tasks, and behind them the gradients of adapters. */
+static void run_with(const gpt_step *s, mo_task *tasks, size_t count,
+                     gpt_adapter_work *adapters)
+{
+  for (size_t i = 0; i < adapters->count; i++)
+    tasks[count + i] = mo_product_plan(&adapters->products[i]);
+  mo_parallel_tasks(s->pass->shape.threads, tasks, count + adapters->count);
+}
+
+/* d_low of q, k and v, which their weights need before all rows have passed. */
+static void low_tile(void *context, size_t item, int thread)
+{
+  (void)thread;
+  const gpt_layer_step *c = context;
+  const gpt_step *s = c->step;
+  const gpt_layer w = gpt_params_layer(s->pass->params, c->layer);
+  const gpt_rows rows = gpt_tile(s, item);
+  gpt_adapt_backward_low(s->config, gpt_adapted_qkv(&w),
+                         s->pass->gradient.d_low + rows.first * s->config->lora_rank, s->N,
+                         s->pass->gradient.d_qkv + rows.first * s->S, s->S, rows.count);
+}
+
 static void attention_and_weights(gpt_layer_step *c)
 {
   const gpt_step *s = c->step;
@@ -168,13 +210,20 @@ static void attention_and_weights(gpt_layer_step *c)
   mo_product fc = weight_gradient(s, gpt_hidden_matrix(&w), g->d_hidden, s->F, k->input2);
   mo_product c_proj = weight_gradient(s, w.c_proj, g->d_middle, s->C, k->attended);
   gpt_samples samples;
-  const mo_task tasks[] = {{s->batch->batch * s->K, attention_item, c},
-                           weight_task(&proj, w.proj->frozen),
-                           weight_task(&fc, gpt_hidden_frozen(&w)),
-                           weight_task(&c_proj, w.c_proj->frozen),
-                           {k->input1 != k->norm1 ? s->tiles : 0, input_tile, c},
-                           gpt_sample_upper(s, c->layer, &samples)};
-  mo_parallel_tasks(s->pass->shape.threads, tasks, sizeof tasks / sizeof *tasks);
+  gpt_adapter_work adapters = {.count = 0};
+  mo_task tasks[MOST_TASKS] = {{s->batch->batch * s->K, attention_item, c},
+                               weight_task(&proj, w.proj->frozen),
+                               weight_task(&fc, gpt_hidden_frozen(&w)),
+                               weight_task(&c_proj, w.c_proj->frozen),
+                               {k->input1 != k->norm1 ? s->tiles : 0, input_tile, c},
+                               gpt_sample_upper(s, c->layer, &samples)};
+  gpt_adapter_products(s, c->layer, gpt_adapted_one(w.proj), g->d_x, s->C, k->active,
+                       &adapters);
+  gpt_adapter_products(s, c->layer, gpt_adapted_hidden(&w), g->d_hidden, s->F, k->input2,
+                       &adapters);
+  gpt_adapter_products(s, c->layer, gpt_adapted_one(w.c_proj), g->d_middle, s->C, k->attended,
+                       &adapters);
+  run_with(s, tasks, 6, &adapters);
 }
 
 static void rows_and_weights(gpt_layer_step *c)
@@ -184,10 +233,15 @@ static void rows_and_weights(gpt_layer_step *c)
   mo_product qkv =
       weight_gradient(s, w.c_q, s->pass->gradient.d_qkv, s->S, s->pass->kept[c->layer].input1);
   gpt_samples samples;
-  const mo_task tasks[] = {{s->tiles, lower_tile, c},
-                           weight_task(&qkv, gpt_qkv_frozen(&w)),
-                           gpt_sample_lower(s, c->layer, &samples)};
-  mo_parallel_tasks(s->pass->shape.threads, tasks, sizeof tasks / sizeof *tasks);
+  gpt_adapter_work adapters = {.count = 0};
+  mo_task tasks[MOST_TASKS] = {{s->tiles, lower_tile, c},
+                               weight_task(&qkv, gpt_qkv_frozen(&w)),
+                               gpt_sample_lower(s, c->layer, &samples)};
+  if (s->pass->gradient.d_low != NULL)
+    mo_parallel(s->pass->shape.threads, s->tiles, low_tile, c);
+  gpt_adapter_products(s, c->layer, gpt_adapted_qkv(&w), s->pass->gradient.d_qkv, s->S,
+                       s->pass->kept[c->layer].input1, &adapters);
+  run_with(s, tasks, 3, &adapters);
 }
 
 /* gradient = beta gradient + the sum of `count` rows of sums, `stride` apart. */
@@ -208,7 +262,7 @@ static void add_vectors(const gpt_step *s, size_t layer, bool input)
   const gpt_tensor *first = gpt_first_vector(&w);
   const size_t all = s->pass->vector_count, split = gpt_input_vectors(s->config);
   const size_t from = input ? 0 : split, width = input ? split : all - split;
-  if (width > 0)
+  if (width > 0 && first->gradient != NULL)
     add_sums(s, first->gradient + from, s->pass->gradient.vectors + from, s->tiles, all, width);
 }
 
@@ -218,13 +272,14 @@ static void add_qk_gains(const gpt_step *s, size_t layer)
   const float *sums = s->pass->gradient.qk_gains;
   const size_t heads = s->batch->batch * s->K, D = s->D;
   if (sums == NULL) return;
-  add_sums(s, w.q_gain->gradient, sums, heads, 2 * D, D);
-  add_sums(s, w.k_gain->gradient, sums + D, heads, 2 * D, D);
+  if (w.q_gain->gradient != NULL) add_sums(s, w.q_gain->gradient, sums, heads, 2 * D, D);
+  if (w.k_gain->gradient != NULL) add_sums(s, w.k_gain->gradient, sums + D, heads, 2 * D, D);
 }
 
 static void clear(const gpt_tensor *tensor)
 {
-  if (tensor != NULL) memset(tensor->gradient, 0, tensor->rows * tensor->cols * sizeof(float));
+  if (tensor != NULL && tensor->gradient != NULL)
+    memset(tensor->gradient, 0, tensor->rows * tensor->cols * sizeof(float));
 }
 
 static void add_final_vectors(const gpt_step *s)
@@ -232,11 +287,10 @@ static void add_final_vectors(const gpt_step *s)
   if (!gpt_has_final_vectors(s->pass)) return;
   const gpt_model_tensors *w = s->pass->params->parts;
   const float *sums = s->pass->gradient.final_vectors;
-  add_sums(s, w->ln_f_gain->gradient, sums, s->tiles, 2 * s->C, s->C);
-  if (w->ln_f_bias != NULL)
+  if (!w->ln_f_gain->frozen)
+    add_sums(s, w->ln_f_gain->gradient, sums, s->tiles, 2 * s->C, s->C);
+  if (w->ln_f_bias != NULL && !w->ln_f_bias->frozen)
     add_sums(s, w->ln_f_bias->gradient, sums + s->C, s->tiles, 2 * s->C, s->C);
-  if (w->ln_f_gain->frozen) clear(w->ln_f_gain);
-  if (w->ln_f_bias != NULL && w->ln_f_bias->frozen) clear(w->ln_f_bias);
   gpt_tell_complete(s->pass);
 }
 
@@ -282,6 +336,14 @@ static void embedding(gpt_layer_step *c)
   gpt_tell_complete(s->pass);
 }
 
+/* The layer below, before its rows are needed; the set of activations that it goes to was that of
+ * the layer above. */
+static void compute_again(const gpt_step *s, size_t layer)
+{
+  if (layer > 0 && s->pass->inputs != NULL && s->pass->inputs[layer - 1] != NULL)
+    gpt_forward_again(s, layer - 1);
+}
+
 void gpt_backward(const gpt_step *s)
 {
   gpt_layer_step c = {s, s->config->n_layer - 1};
@@ -291,6 +353,7 @@ void gpt_backward(const gpt_step *s)
     add_vectors(s, c.layer, false);
     attention_and_weights(&c);
     add_qk_gains(s, c.layer);
+    compute_again(s, c.layer);
     rows_and_weights(&c);
     add_vectors(s, c.layer, true);
     clear_frozen_layer(s, c.layer);

@@ -5,11 +5,17 @@
 
 #include <float.h>
 #include <math.h>
+#include <regex.h>
 #include <string.h>
 
 /* Far above any model that runs here, and low enough that no product of two of them wraps. */
 enum { LARGEST_VOCABULARY = 1 << 24, LARGEST_LAYERS = 1 << 12, LARGEST_WIDTH = 1 << 16 };
-enum { LARGEST_HEAD = 1024, LARGEST_SEQUENCE = 1 << 20, LARGEST_MLP = 1 << 20 };
+enum {
+  LARGEST_HEAD = 1024,
+  LARGEST_SEQUENCE = 1 << 20,
+  LARGEST_MLP = 1 << 20,
+  LARGEST_RANK = 4096
+};
 
 static mousse_status check_range(const char *name, size_t value, size_t largest,
                                  mo_error *error)
@@ -62,6 +68,41 @@ static mousse_status check_rope(const gpt_config *c, mo_error *error)
   return check_number("rope_context", r.rope_context, 1, LARGEST_SEQUENCE, error);
 }
 
+/* A pattern may come from a stranger's file: without counts and references to what was matched
+ * before, it cannot take much memory or time. */
+static bool is_plain(const char *pattern)
+{
+  bool escaped = false;
+  for (const char *at = pattern; *at != '\0'; at++) {
+    if (*at == '{' || (escaped && *at >= '0' && *at <= '9')) return false;
+    escaped = *at == '\\' && !escaped;
+  }
+  return true;
+}
+
+static mousse_status check_lora(const gpt_config *c, mo_error *error)
+{
+  regex_t expression;
+  char reason[200] = "";
+  if (c->lora_rank == 0) return MOUSSE_OK;
+  MO_TRY(check_range("lora_rank", c->lora_rank, LARGEST_RANK, error));
+  MO_TRY(check_number("lora_alpha", c->lora_alpha, 0, 1e6, error));
+  if (!is_plain(c->lora_targets))
+    return mo_fail(
+        error, MOUSSE_INVALID_ARGUMENT,
+        "lora_targets: '%.100s' has counts {} or references \\1, which are not taken",
+        c->lora_targets);
+  const int wrong = regcomp(&expression, c->lora_targets, REG_EXTENDED | REG_NOSUB);
+  if (wrong == 0) {
+    regfree(&expression);
+    return MOUSSE_OK;
+  }
+  regerror(wrong, &expression, reason, sizeof reason);
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "lora_targets: '%.100s' is not a regular expression: %s", c->lora_targets,
+                 reason);
+}
+
 mousse_status gpt_config_check(const gpt_config *c, mo_error *error)
 {
   MO_TRY(check_range("vocab_size", c->vocab_size, LARGEST_VOCABULARY, error));
@@ -73,6 +114,7 @@ mousse_status gpt_config_check(const gpt_config *c, mo_error *error)
   if (c->head_size > 0) MO_TRY(check_range("head_size", c->head_size, LARGEST_HEAD, error));
   MO_TRY(check_number("epsilon", c->epsilon, 0, 1, error));
   MO_TRY(check_heads(c, error));
+  MO_TRY(check_lora(c, error));
   return check_rope(c, error);
 }
 
@@ -84,6 +126,16 @@ gpt_config gpt_config_resolved(const gpt_config *config)
   if (c.mlp_width == 0) c.mlp_width = 4 * c.n_embd;
   if (c.epsilon == 0) c.epsilon = FLT_EPSILON;
   if (c.rope_theta == 0) c.rope_theta = 10000;
+  if (c.lora_alpha == 0) c.lora_alpha = 2 * (double)c.lora_rank;
+  return c;
+}
+
+gpt_config gpt_config_base(const gpt_config *config)
+{
+  gpt_config c = *config;
+  c.lora_rank = 0;
+  c.lora_alpha = 0;
+  memset(c.lora_targets, 0, sizeof c.lora_targets);
   return c;
 }
 
@@ -96,6 +148,7 @@ bool gpt_config_equal(const gpt_config *left, const gpt_config *right)
 #define CONFIG_CHOICE(member, names) equal = equal && a.member == b.member;
 #define CONFIG_SWITCH(member)        equal = equal && a.member == b.member;
 #define CONFIG_NUMBER(member)        equal = equal && !(a.member < b.member || a.member > b.member);
+#define CONFIG_TEXT(member)          equal = equal && strcmp(a.member, b.member) == 0;
 #include "gpt/config.def"
   return equal;
 }

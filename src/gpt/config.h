@@ -57,10 +57,15 @@ typedef struct gpt_config {
   double epsilon;                     /* of all norms; 0: FLT_EPSILON */
   double rope_theta;                  /* 0: 10000 */
   double rope_factor, rope_low, rope_high, rope_context; /* of the scaling */
+  size_t lora_rank;       /* of the adapters beside frozen matrices; 0: there are none */
+  double lora_alpha;      /* they are scaled by alpha / rank; 0: alpha is twice the rank */
+  char lora_targets[128]; /* hidden matrices that have one, by their names; "": all */
 } gpt_config;
 
 /* The table with every 0 replaced by what it stands for. */
 gpt_config gpt_config_resolved(const gpt_config *config);
+/* The same model without adapters. */
+gpt_config gpt_config_base(const gpt_config *config);
 bool gpt_config_equal(const gpt_config *a, const gpt_config *b);
 mousse_status gpt_config_check(const gpt_config *config, mo_error *error);
 /* "162M", "nano", "gpt2", ...; an unknown name is answered with the list. */

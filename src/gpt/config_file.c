@@ -84,6 +84,17 @@ static mousse_status read_number(const place *at, const char *name, double *valu
   return MOUSSE_OK;
 }
 
+static mousse_status read_text(const place *at, const char *name, char *value, size_t capacity)
+{
+  const json_t *json = json_object_get(at->object, name);
+  if (json == NULL) return MOUSSE_OK;
+  if (!json_is_string(json) || json_string_length(json) >= capacity ||
+      strlen(json_string_value(json)) != json_string_length(json))
+    return wrong(at, name, "text of fewer than 128 bytes");
+  memcpy(value, json_string_value(json), json_string_length(json) + 1);
+  return MOUSSE_OK;
+}
+
 static mousse_status read_members(const place *at, gpt_config *c)
 {
   int choice = 0;
@@ -95,6 +106,7 @@ static mousse_status read_members(const place *at, gpt_config *c)
   memcpy(&c->member, &choice, sizeof choice);
 #define CONFIG_SWITCH(member) MO_TRY(read_switch(at, #member, &c->member));
 #define CONFIG_NUMBER(member) MO_TRY(read_number(at, #member, &c->member));
+#define CONFIG_TEXT(member)   MO_TRY(read_text(at, #member, c->member, sizeof c->member));
 #include "gpt/config.def"
   return MOUSSE_OK;
 }
@@ -160,6 +172,8 @@ int gpt_config_fill_json(const gpt_config *config, void *target)
 #define CONFIG_NUMBER(member)                                                                  \
   if (c.member < paper.member || c.member > paper.member)                                      \
     failed |= add(object, #member, json_real(c.member));
+#define CONFIG_TEXT(member)                                                                    \
+  if (c.member[0] != '\0') failed |= add(object, #member, json_string(c.member));
 #include "gpt/config.def"
   return failed;
 }

@@ -111,10 +111,11 @@ static gpt_samples start(const gpt_step *s)
       .rows = rows, .every = every, .first = (size_t)(s->pass->phase % (uint64_t)every)};
 }
 
-/* d is that of factor times the mean over N tokens: this takes it to the token's own loss. */
+/* d is that of factor times the mean over all that count: this takes it to the token's own loss. */
 static double output_factor(const gpt_step *s)
 {
-  const double whole = (double)s->N / (double)s->factor;
+  if (s->counted == 0 || s->factor <= 0) return 0;
+  const double whole = (double)s->counted / (double)s->factor;
   return whole * whole;
 }
 

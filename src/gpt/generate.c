@@ -7,6 +7,7 @@
  */
 #include "base/parallel.h"
 #include "base/random.h"
+#include "gpt/adapters.h"
 #include "gpt/choice.h"
 #include "gpt/q8.h"
 #include "gpt/sample.h"
@@ -29,6 +30,7 @@ struct gpt_generator {
   float *r, *normal_qk;    /* what only training needs again */
   float *qkv;              /* rows x S */
   float *hidden, *active;  /* rows x F, x W; one with relu2 */
+  float *low;              /* slots x rows x rank: inside the adapters; NULL without */
   float *cosines, *sines, *logits;
   gpt_candidate *candidates; /* 2 V */
   float **scratch;           /* one block per thread, for attention */
@@ -58,6 +60,8 @@ static void lay_out(mo_arena *arena, gpt_generator *g, const gpt_config *c)
   g->qkv = mo_arena_floats(arena, rows * gpt_qkv_width(c));
   g->hidden = mo_arena_floats(arena, rows * gpt_hidden_width(c));
   g->active = gpt_keeps_hidden(c) ? mo_arena_floats(arena, rows * c->mlp_width) : g->hidden;
+  if (c->lora_rank > 0)
+    g->low = mo_arena_floats(arena, gpt_count_tensors(c).slots * rows * c->lora_rank);
   g->cosines = mo_arena_floats(arena, gpt_angles(c, g->capacity));
   g->sines = mo_arena_floats(arena, gpt_angles(c, g->capacity));
   g->logits = mo_arena_floats(arena, c->vocab_size);
@@ -170,6 +174,14 @@ static void linear(const gpt_generator *g, float *y, const float *x, const gpt_t
   mo_parallel_tasks(g->threads, &job, 1);
 }
 
+/* While a model is trained its adapters are still beside it; otherwise they are merged. */
+static void adapt(const gpt_generator *g, gpt_adapted of, float *y, size_t y_stride,
+                  const float *x, size_t rows)
+{
+  if (g->low != NULL)
+    gpt_adapt_forward(&g->params->config, of, y, y_stride, g->low, g->rows, x, rows);
+}
+
 typedef struct head_context {
   const gpt_generator *generator;
   const float *keys, *values; /* of the layer */
@@ -187,10 +199,10 @@ static void head_item(void *context, size_t item, int thread)
   const size_t width = config->n_head * D, left = c->rows - first,
                stride = gpt_qkv_width(config);
   const size_t column = head * D, shared = head / (config->n_head / config->n_kv_head) * D;
-  attention_forward(g->attended + first * width + column, width, NULL,
-                    g->qkv + first * stride + column, stride, c->keys + shared,
-                    c->values + shared, cached, g->length + first,
-                    left < ATTENTION_BLOCK ? left : ATTENTION_BLOCK, D, g->scratch[thread]);
+  attention_forward(
+      g->attended + first * width + column, width, NULL, g->qkv + first * stride + column,
+      stride, c->keys + shared, c->values + shared, cached, g->length + first,
+      left < ATTENTION_BLOCK ? left : ATTENTION_BLOCK, D, NULL, g->scratch[thread]);
 }
 
 static void remember(const gpt_generator *g, float *keys, float *values, size_t rows)
@@ -219,12 +231,14 @@ static void run_attention(const gpt_generator *g, size_t layer, size_t rows)
   gpt_norm_forward(c, (gpt_norm_tensors){w.ln1_gain, w.ln1_bias}, g->input, g->norm, g->r, g->x,
                    rows);
   linear(g, g->qkv, g->input, w.c_q, gpt_qkv_width(c), rows, 0);
+  adapt(g, gpt_adapted_qkv(&w), g->qkv, gpt_qkv_width(c), g->input, rows);
   bias_forward(g->qkv, gpt_value(w.q_bias), rows, gpt_qkv_width(c));
   gpt_heads_forward(c, &w, g->qkv, g->normal_qk, g->r, positions);
   remember(g, keys, values, rows);
   const size_t blocks = (rows + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK;
   mo_parallel(g->threads, c->n_head * blocks, head_item, &heads);
   linear(g, g->x, g->attended, w.c_proj, c->n_embd, rows, 1);
+  adapt(g, gpt_adapted_one(w.c_proj), g->x, c->n_embd, g->attended, rows);
   bias_forward(g->x, gpt_value(w.c_proj_bias), rows, c->n_embd);
 }
 
@@ -235,9 +249,11 @@ static void run_mlp(const gpt_generator *g, size_t layer, size_t rows)
   gpt_norm_forward(c, (gpt_norm_tensors){w.ln2_gain, w.ln2_bias}, g->input, g->norm, g->r, g->x,
                    rows);
   linear(g, g->hidden, g->input, gpt_hidden_matrix(&w), gpt_hidden_width(c), rows, 0);
+  adapt(g, gpt_adapted_hidden(&w), g->hidden, gpt_hidden_width(c), g->input, rows);
   bias_forward(g->hidden, gpt_value(gpt_hidden_bias(&w)), rows, gpt_hidden_width(c));
   gpt_mlp_forward(c, g->active, g->hidden, rows);
   linear(g, g->x, g->active, w.proj, c->n_embd, rows, 1);
+  adapt(g, gpt_adapted_one(w.proj), g->x, c->n_embd, g->active, rows);
   bias_forward(g->x, gpt_value(w.proj_bias), rows, c->n_embd);
 }
 
@@ -273,7 +289,7 @@ mousse_status gpt_generator_feed(gpt_generator *g, const uint32_t *tokens, size_
     return mo_fail(error, MOUSSE_OUT_OF_RANGE,
                    "%zu tokens after %zu, but the text may have %zu only", count, g->length,
                    g->capacity);
-  MO_TRY(gpt_check_tokens(g->params, "token", tokens, count, error));
+  MO_TRY(gpt_check_tokens(g->params, tokens, count, error));
   mo_blas_enter();
   size_t rows = 0;
   for (size_t done = 0; done < count; done += rows) {

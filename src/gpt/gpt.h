@@ -28,42 +28,57 @@ typedef struct gpt_tensor {
   double start;     /* ... from this number */
   bool frozen;      /* stays as it is: its gradient is not computed and 0 */
   float *value;     /* rows x cols, inside values */
-  float *gradient;  /* inside gradients; NULL without gradients */
+  float *gradient;  /* inside gradients; NULL: it has none */
+  const struct gpt_tensor *lora_a, *lora_b; /* its adapter (layers/lora.c); NULL: it has none */
+  size_t slot;                              /* where the adapter's numbers are: adapters.h */
 } gpt_tensor;
 
-/* All tensors lie back to back in one array, in the order of the table, and so do their
- * gradients: averaging, norms and checks are one loop. */
+/* All tensors lie back to back in one array, in the order of the table, and behind them their
+ * adapters; so do the gradients of those that are trained: averaging, norms and checks are one
+ * loop. */
 typedef struct gpt_params {
   gpt_config config; /* resolved: no member is left to a default */
   gpt_tensor *tensors;
-  struct gpt_model_tensors *parts; /* the same by name: params.h */
-  size_t tensor_count, value_count;
-  float *values, *gradients; /* value_count each; gradients may be NULL */
+  struct gpt_model_tensors *parts;  /* the same by name: params.h */
+  size_t tensor_count, value_count; /* all, */
+  size_t base_count, base_values;   /* and without adapters */
+  size_t gradient_count;
+  float *values, *gradients; /* value_count, gradient_count; gradients may be NULL */
   mo_arena arena;
 } gpt_params;
 
 /* Bytes that gpt_params_create takes for a configuration that passed its check. */
 size_t gpt_params_bytes(const gpt_config *config, bool gradients);
-/* All values are 0 until gpt_params_initialise or gpt_load_weights. */
+/* All values are 0 until gpt_params_initialise or gpt_load_weights. Of a model with adapters
+ * only these have gradients. */
 mousse_status gpt_params_create(gpt_params **params, const gpt_config *config, bool gradients,
                                 const mo_allocator *allocator, mo_error *error);
+/* The same with gradients, but none of tensors in whose names the regular expression `freeze` is
+ * found ("": all have them). Refused when it is none of them, or all. Neighbours that one product
+ * serves (params.def) have gradients as long as one of them is trained. */
+mousse_status gpt_params_create_frozen(gpt_params **params, const gpt_config *config,
+                                       const char *freeze, const mo_allocator *allocator,
+                                       mo_error *error);
 /* The list of tensors alone, to plan with: values and gradients are at addresses that nobody may
  * look at, as far apart as the tensors are large. */
 mousse_status gpt_params_outline(gpt_params **params, const gpt_config *config,
-                                 mo_error *error);
+                                 const char *freeze, mo_error *error);
+/* What gpt_params_create_frozen takes for what is outlined. */
+size_t gpt_outline_bytes(const gpt_params *outline);
 void gpt_params_destroy(gpt_params *params); /* accepts NULL */
 /* The same values for the same seed at any number of threads. */
 void gpt_params_initialise(gpt_params *params, uint64_t seed, int threads);
+void gpt_initialise_adapters(gpt_params *params, uint64_t seed, int threads);
+/* Makes the adapters part of the matrices; the model has none from then on. */
+void gpt_merge_adapters(gpt_params *params, int threads);
 void gpt_zero_gradients(gpt_params *params);
-/* Freezes the tensors in whose names a regular expression is found; "": none. Before the first
- * gradients. Refused when it is none of them, or all. */
-mousse_status gpt_freeze(gpt_params *params, const char *pattern, mo_error *error);
 
 /* The shape of a pass: batches of up to `batch` sequences of up to `sequence` tokens. */
 typedef struct gpt_shape {
   size_t batch, sequence;
   int threads;    /* 0: as many as the machine has */
   bool gradients; /* false: only gpt_loss, in the memory of one layer */
+  bool recompute; /* keep the layers' inputs only, and compute the rest again: the same bits */
 } gpt_shape;
 
 typedef struct gpt_pass gpt_pass;
@@ -76,14 +91,21 @@ mousse_status gpt_pass_create(gpt_pass **pass, gpt_params *params, const gpt_sha
                               const mo_allocator *allocator, mo_error *error);
 void gpt_pass_destroy(gpt_pass *pass); /* accepts NULL */
 
+#define GPT_NO_TARGET UINT32_MAX /* as a target: the position does not count */
+
 /* B sequences of T tokens each, row by row, and for each position the token that follows it. */
 typedef struct gpt_batch {
   const uint32_t *tokens, *targets; /* batch * sequence each, borrowed for the call */
   size_t batch, sequence;
+  /* For each position where in its sequence the document begins that it belongs to, not falling:
+   * attention does not go back further. Positions count on. NULL: a sequence is one document. */
+  const uint32_t *starts;
 } gpt_batch;
 
-/* Mean cross-entropy in nats over all positions. A token outside the vocabulary is refused
- * before anything changes. Loss and gradients have the same bits at any number of threads. */
+size_t gpt_batch_targets(const gpt_batch *batch); /* how many positions count */
+
+/* Mean cross-entropy in nats over all positions that count; 0 when none does. A token outside
+ * the vocabulary is refused before anything changes. Loss and gradients have the same bits at any number of threads. */
 mousse_status gpt_loss(gpt_pass *pass, const gpt_batch *batch, float *loss, mo_error *error);
 
 /* Forward and backward: the loss, and gradients of factor * loss, which replace those of before
@@ -94,12 +116,13 @@ mousse_status gpt_gradients(gpt_pass *pass, const gpt_batch *batch, float factor
 
 /* Neighbouring gradients that gpt_gradients completes together. It completes those of head and
  * final norm first (a model that has neither of its own has no such span), then the layers' from
- * the last to the first, then the embedding's; past these count is 0. */
+ * the last to the first, then the embedding's. Where nothing is trained, count is 0. */
 typedef struct gpt_gradient_span {
   float *gradients;
   size_t count;
 } gpt_gradient_span;
 gpt_gradient_span gpt_completed_span(const gpt_params *params, size_t order);
+size_t gpt_completed_count(const gpt_params *params); /* how many of them there are */
 
 /* From now on gpt_gradients tells of each run when it is complete and goes on with the others;
  * NULL: it does not. */
@@ -177,5 +200,7 @@ mousse_status gpt_save_weights(const gpt_params *params, const char *path, mo_er
 /* The file must hold exactly this model's tensors, as F32, BF16 or F16; a failed load leaves
  * the values unchanged. */
 mousse_status gpt_load_weights(gpt_params *params, const char *path, mo_error *error);
+/* The same without the adapters: the file has none, and theirs stay. */
+mousse_status gpt_load_base(gpt_params *params, const char *path, mo_error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* head.c - language-model head, softmax and cross-entropy, some rows at a time.
  *
- *     logits = final W^T,  loss = mean of -log softmax(logits)[target]
- *     d_logits = factor / N * (softmax(logits) - [target]),  d_final = d_logits W,
+ *     logits = final W^T,  loss = mean of -log softmax(logits)[target] over the n rows with one
+ *     d_logits = factor / n * (softmax(logits) - [target]),  d_final = d_logits W,
  *     d_W = d_logits^T final
  *
  * All three products are done while a chunk's logits exist, so an N x V array never does; the
@@ -10,6 +10,8 @@
 #include "gpt/layers/layers.h"
 #include "gpt/pass.h"
 #include "linalg/gemm_grid.h"
+
+#include <string.h>
 
 enum { ROWS_PER_ITEM = 8 };
 
@@ -24,14 +26,19 @@ static void loss_rows(void *context, size_t item, int thread)
   const chunk *c = context;
   const gpt_step *s = c->step;
   const size_t start = item * ROWS_PER_ITEM;
+  const float factor = s->factor / (float)s->counted;
   const size_t end =
       start + ROWS_PER_ITEM < c->rows.count ? start + ROWS_PER_ITEM : c->rows.count;
   for (size_t i = start; i < end; i++) {
     float *logits = s->pass->logits + i * s->V;
     const size_t row = c->rows.first + i, target = s->batch->targets[row];
-    s->pass->losses[row] =
-        s->gradients ? cross_entropy_gradient(logits, s->V, target, s->factor / (float)s->N)
-                     : cross_entropy_loss(logits, s->V, target);
+    if (target == GPT_NO_TARGET) {
+      s->pass->losses[row] = 0.0f;
+      memset(logits, 0, s->V * sizeof *logits); /* its gradient */
+      continue;
+    }
+    s->pass->losses[row] = s->gradients ? cross_entropy_gradient(logits, s->V, target, factor)
+                                        : cross_entropy_loss(logits, s->V, target);
   }
 }
 
@@ -67,5 +74,5 @@ float gpt_head(const gpt_step *s)
     run_chunk(s, (gpt_rows){first, s->N - first < step ? s->N - first : step});
   double sum = 0.0;
   for (size_t i = 0; i < s->N; i++) sum += s->pass->losses[i];
-  return (float)(sum / (double)s->N);
+  return s->counted > 0 ? (float)(sum / (double)s->counted) : 0.0f;
 }

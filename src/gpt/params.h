@@ -19,11 +19,28 @@ typedef struct gpt_model_tensors {
 #include "gpt/params.def"
   gpt_layer *layers;               /* n_layer */
   size_t first_layered, per_layer; /* places in the list of tensors */
+  size_t *adapters;                /* n_layer + 1: where each layer's begin, and they end */
 } gpt_model_tensors;
 
-/* Refuses the first token outside the vocabulary; what is "token" or "target". */
-mousse_status gpt_check_tokens(const gpt_params *params, const char *what,
-                               const uint32_t *tokens, size_t count, mo_error *error);
+/* params_list.c: how many tensors and values a resolved configuration has, in all and without
+ * adapters; slots: kinds of matrices that have one in some layer. */
+typedef struct gpt_tensor_count {
+  size_t tensors, values, base_tensors, base_values, slots;
+} gpt_tensor_count;
+gpt_tensor_count gpt_count_tensors(const gpt_config *resolved);
+/* Fills params->tensors and parts, whose arrays are there. */
+void gpt_list_tensors(gpt_params *params);
+
+/* freeze.c: marks what stays as it is; then gives the others their gradients from `gradients`
+ * on, and says how many numbers these are. */
+mousse_status gpt_freeze(gpt_params *params, const char *pattern, mo_error *error);
+size_t gpt_place_gradients(gpt_params *params, float *gradients);
+
+/* Refuses the first one outside the vocabulary; a target may be GPT_NO_TARGET. */
+mousse_status gpt_check_tokens(const gpt_params *params, const uint32_t *tokens, size_t count,
+                               mo_error *error);
+mousse_status gpt_check_targets(const gpt_params *params, const uint32_t *targets, size_t count,
+                                mo_error *error);
 
 static inline gpt_layer gpt_params_layer(const gpt_params *params, size_t layer)
 {

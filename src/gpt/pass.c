@@ -8,6 +8,7 @@
 /* Logits at most this many at a time (128 MiB), but a tile's worth of rows at least. */
 enum { LARGEST_LOGITS = 32 << 20, LARGEST_TILE = 256, SMALLEST_TILE = 32 };
 enum { LARGEST_BATCH = 1 << 24, MOST_THREADS = 1024 };
+enum { LEAST_RECOMPUTED = 3 }; /* of so many layers recomputing would spare nothing */
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -38,6 +39,12 @@ static gpt_activations lay_out_shared(mo_arena *arena, const gpt_config *c, size
   return shared;
 }
 
+/* Numbers of a row inside the adapters of a layer. */
+static size_t low_width(const gpt_config *c)
+{
+  return gpt_count_tensors(c).slots * c->lora_rank;
+}
+
 static void lay_out_kept(mo_arena *arena, gpt_activations *kept, const gpt_config *c, size_t N)
 {
   const size_t C = c->n_embd, heads = c->n_head + c->n_kv_head;
@@ -52,15 +59,37 @@ static void lay_out_kept(mo_arena *arena, gpt_activations *kept, const gpt_confi
   kept->norm2 = mo_arena_floats(arena, N * C);
   kept->r2 = mo_arena_floats(arena, N);
   kept->hidden = mo_arena_floats(arena, N * gpt_hidden_width(c));
+  if (c->lora_rank > 0) kept->low = mo_arena_floats(arena, N * low_width(c));
   if (c->norm == GPT_RMS) kept->input1 = kept->norm1;
   if (c->norm == GPT_RMS) kept->input2 = kept->norm2;
   if (!gpt_keeps_hidden(c)) kept->active = kept->hidden;
 }
 
+/* Two sets of activations, each with arrays of its own, and the inputs of all layers but the last
+ * two, whose sets are still there when backward begins. */
+static void lay_out_inputs(mo_arena *arena, gpt_pass *pass, const gpt_config *c, size_t N)
+{
+  gpt_activations sets[2];
+  for (size_t i = 0; i < 2; i++) {
+    sets[i] = lay_out_shared(arena, c, N);
+    lay_out_kept(arena, &sets[i], c, N);
+  }
+  pass->inputs = mo_arena_take(arena, c->n_layer, sizeof *pass->inputs);
+  for (size_t layer = 0; layer < c->n_layer; layer++) {
+    float *input = layer + 2 < c->n_layer ? mo_arena_floats(arena, N * c->n_embd) : NULL;
+    if (pass->inputs != NULL) pass->inputs[layer] = input;
+    if (pass->kept != NULL) pass->kept[layer] = sets[layer % 2];
+  }
+}
+
 static void lay_out_layers(mo_arena *arena, gpt_pass *pass, const gpt_config *c, size_t N)
 {
-  gpt_activations kept = lay_out_shared(arena, c, N);
   pass->kept = mo_arena_take(arena, c->n_layer, sizeof *pass->kept);
+  if (pass->shape.gradients && pass->shape.recompute && c->n_layer > LEAST_RECOMPUTED) {
+    lay_out_inputs(arena, pass, c, N);
+    return;
+  }
+  gpt_activations kept = lay_out_shared(arena, c, N);
   for (size_t layer = 0; layer < c->n_layer; layer++) {
     if (layer == 0 || pass->shape.gradients) lay_out_kept(arena, &kept, c, N);
     if (pass->kept != NULL) pass->kept[layer] = kept;
@@ -101,6 +130,7 @@ static void lay_out_gradients(mo_arena *arena, gpt_pass *pass, const gpt_config 
   if (c->norm != GPT_RMS) g->final_vectors = mo_arena_floats(arena, tiles * 2 * C);
   if (c->qk_norm == GPT_QK_GAIN)
     g->qk_gains = mo_arena_floats(arena, pass->shape.batch * c->n_kv_head * 2 * c->head_size);
+  if (c->lora_rank > 0) g->d_low = mo_arena_floats(arena, N * low_width(c));
 }
 
 /* N, C and V are each far below 2^32 here (check_shape, gpt_config_check); c is resolved. */
@@ -209,6 +239,19 @@ void gpt_pass_destroy(gpt_pass *pass)
   mo_release(allocator, pass, sizeof *pass);
 }
 
+static mousse_status check_starts(const gpt_batch *batch, mo_error *error)
+{
+  for (size_t i = 0; batch->starts != NULL && i < batch->batch * batch->sequence; i++) {
+    const size_t place = i % batch->sequence, start = batch->starts[i];
+    if (start > place || (place > 0 && start < batch->starts[i - 1]))
+      return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                     "the document at position %zu begins at %zu, which is behind it or before "
+                     "the one of the position before",
+                     place, start);
+  }
+  return MOUSSE_OK;
+}
+
 static mousse_status check_batch(const gpt_pass *pass, const gpt_batch *batch, mo_error *error)
 {
   const gpt_shape *shape = &pass->shape;
@@ -218,8 +261,17 @@ static mousse_status check_batch(const gpt_pass *pass, const gpt_batch *batch, m
                    "a batch of %zu x %zu tokens for a pass made for %zu x %zu", batch->batch,
                    batch->sequence, shape->batch, shape->sequence);
   const size_t count = batch->batch * batch->sequence;
-  MO_TRY(gpt_check_tokens(pass->params, "token", batch->tokens, count, error));
-  return gpt_check_tokens(pass->params, "target", batch->targets, count, error);
+  MO_TRY(gpt_check_tokens(pass->params, batch->tokens, count, error));
+  MO_TRY(gpt_check_targets(pass->params, batch->targets, count, error));
+  return check_starts(batch, error);
+}
+
+size_t gpt_batch_targets(const gpt_batch *batch)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < batch->batch * batch->sequence; i++)
+    count += batch->targets[i] != GPT_NO_TARGET;
+  return count;
 }
 
 static gpt_step step_for(gpt_pass *pass, const gpt_batch *batch)
@@ -229,6 +281,7 @@ static gpt_step step_for(gpt_pass *pass, const gpt_batch *batch)
   return (gpt_step){.pass = pass,
                     .batch = batch,
                     .config = c,
+                    .counted = gpt_batch_targets(batch),
                     .N = rows,
                     .C = c->n_embd,
                     .H = c->n_head,

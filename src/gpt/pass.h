@@ -12,7 +12,7 @@
 #include "gpt/gpt.h"
 
 /* What forward keeps of one layer for backward. In a pass without gradients all layers share
- * one of these. Where a layer is its own memory (a norm without gain, relu2) two members are
+ * one of these; with recompute there are two, which layers use in turn. Where a layer is its own memory (a norm without gain, relu2) two members are
  * the same array; otherwise input1, input2 and active are shared by all layers, and backward
  * computes them again from what is kept. */
 typedef struct gpt_activations {
@@ -25,6 +25,7 @@ typedef struct gpt_activations {
   float *input2;             /* N x C: input of the MLP */
   float *hidden;             /* N x F: behind the first product */
   float *active;             /* N x W: before the second */
+  float *low;                /* slots x N x rank: inside the adapters; NULL without */
 } gpt_activations;
 
 typedef struct gpt_gradient_space {
@@ -37,6 +38,7 @@ typedef struct gpt_gradient_space {
   float *vectors;        /* tiles x vector_count: sums of gains' and biases' gradients */
   float *final_vectors;  /* tiles x 2C: those of the final norm */
   float *qk_gains;       /* batch x K x 2D: those of QK-norm, q's and k's */
+  float *d_low;          /* slots x N x rank: inside the adapters */
 } gpt_gradient_space;
 
 struct gpt_pass {
@@ -51,7 +53,8 @@ struct gpt_pass {
   float *losses;          /* N */
   float *cosines, *sines; /* T x head_size / 2 */
   float **scratch;        /* one block per thread, for attention */
-  gpt_activations *kept;  /* n_layer */
+  gpt_activations *kept;  /* n_layer; with recompute all even ones are one, and all odd ones */
+  float **inputs;         /* with recompute: n_layer, N x C each; otherwise NULL */
   gpt_gradient_space gradient;
   gpt_complete_fn complete; /* NULL: nobody is watching */
   void *complete_user;
@@ -66,6 +69,7 @@ typedef struct gpt_step {
   gpt_pass *pass;
   const gpt_batch *batch;
   const gpt_config *config;
+  size_t counted; /* positions that have a target */
   size_t N, C, H, K, D, A, S, W, F, T, V, tile_rows, tiles;
   bool gradients; /* false: the loss only */
   float factor;   /* gradients are those of factor * loss */
@@ -74,10 +78,18 @@ typedef struct gpt_step {
 
 /* forward.c: tokens -> pass->final. */
 void gpt_forward(const gpt_step *step);
+/* What forward keeps of a layer once more, from the layer's input: the same bits. */
+void gpt_forward_again(const gpt_step *step, size_t layer);
 /* head.c: pass->final -> loss and, with gradients, that of the head and gradient.d_norm. */
 float gpt_head(const gpt_step *step);
 /* backward.c: gradient.d_norm -> the gradients of everything below the head. */
 void gpt_backward(const gpt_step *step);
+
+/* Where the documents of the rows from `row` on begin; NULL: all see their whole sequence. */
+static inline const uint32_t *gpt_starts(const gpt_step *step, size_t row)
+{
+  return step->batch->starts != NULL ? step->batch->starts + row : NULL;
+}
 
 /* The next span of gpt_completed_span is complete. */
 static inline void gpt_tell_complete(gpt_pass *pass)

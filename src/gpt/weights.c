@@ -43,30 +43,41 @@ static mousse_status check_entry(const safetensors_entry *entry, const gpt_tenso
   return MOUSSE_OK;
 }
 
-static mousse_status load_entries(gpt_params *params, const safetensors *file, const char *path,
-                                  mo_error *error)
+/* The first `count` tensors of the model, all that the file has. */
+static mousse_status load_entries(gpt_params *params, size_t count, const safetensors *file,
+                                  const char *path, mo_error *error)
 {
-  for (size_t i = 0; i < params->tensor_count; i++) {
+  for (size_t i = 0; i < count; i++) {
     const gpt_tensor *tensor = &params->tensors[i];
     MO_TRY(check_entry(safetensors_find(file, tensor->name), tensor, path, error));
   }
-  if (file->entry_count != params->tensor_count)
+  if (file->entry_count != count)
     return mo_fail(
         error, MOUSSE_BAD_FORMAT,
         "%s: holds %zu tensors, this model has %zu; is config.json of another model?", path,
-        file->entry_count, params->tensor_count);
-  for (size_t i = 0; i < params->tensor_count; i++) {
+        file->entry_count, count);
+  for (size_t i = 0; i < count; i++) {
     const gpt_tensor *tensor = &params->tensors[i];
     safetensors_floats(safetensors_find(file, tensor->name), tensor->value);
   }
   return MOUSSE_OK;
 }
 
-mousse_status gpt_load_weights(gpt_params *params, const char *path, mo_error *error)
+static mousse_status load(gpt_params *params, size_t count, const char *path, mo_error *error)
 {
   safetensors file;
   MO_TRY(safetensors_open(&file, path, params->arena.allocator, error));
-  const mousse_status status = load_entries(params, &file, path, error);
+  const mousse_status status = load_entries(params, count, &file, path, error);
   safetensors_close(&file);
   return status;
+}
+
+mousse_status gpt_load_weights(gpt_params *params, const char *path, mo_error *error)
+{
+  return load(params, params->tensor_count, path, error);
+}
+
+mousse_status gpt_load_base(gpt_params *params, const char *path, mo_error *error)
+{
+  return load(params, params->base_count, path, error);
 }

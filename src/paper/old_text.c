@@ -9,7 +9,7 @@ static mousse_status score(gpt_params *params, const shard_set *set, uint64_t to
                            double *loss, mo_error *error)
 {
   const size_t length = params->config.sequence_len;
-  const gpt_shape shape = {WINDOWS_AT_A_TIME, length, 0, false};
+  const gpt_shape shape = {WINDOWS_AT_A_TIME, length, 0, false, false};
   mo_loader loader = {0};
   gpt_pass *pass = NULL;
   evaluation result = {0};

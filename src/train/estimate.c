@@ -5,6 +5,7 @@
 #include "comm/comm.h"
 #include "linalg/gemm_grid.h"
 #include "train/gradient.h"
+#include "train/memory_room.h"
 #include "train/step_inputs.h"
 
 #include <string.h>
@@ -75,15 +76,56 @@ static mousse_status add_inputs(train_estimate *e, const train_options *run,
   return MOUSSE_OK;
 }
 
-static mousse_status plan_optimizer(train_estimate *e, const train_options *run,
-                                    const run_notices *notices, mo_error *error)
+static gpt_shape shape_of(const train_options *run, const gpt_config *config, bool recompute)
+{
+  return (gpt_shape){options_micro_batch(run), config->sequence_len, options_threads(run), true,
+                     recompute};
+}
+
+/* Products with frozen matrices have no gradients of weights: a third of their work. */
+static double flops_of(const train_options *run, const gpt_params *outline)
+{
+  const gpt_config *c = &outline->config;
+  double frozen = 0;
+  for (size_t i = 0; i < outline->tensor_count; i++) {
+    const gpt_tensor *t = &outline->tensors[i];
+    const bool product = t->role == GPT_MATRIX || t->role == GPT_HEAD || c->tied;
+    if (t->frozen && product) frozen += (double)t->rows * (double)t->cols;
+  }
+  return (gpt_flops_per_token(c, c->sequence_len) - 2 * frozen) * (double)c->sequence_len *
+         (double)run->batch_size;
+}
+
+static mousse_status plan_model(train_estimate *e, const train_options *run,
+                                const gpt_params *outline, mo_error *error)
+{
+  const gpt_shape shape = shape_of(run, &e->config, false);
+  const gpt_shape again = shape_of(run, &e->config, true);
+  const size_t pass = gpt_pass_bytes(&e->config, &shape);
+  if (pass == 0)
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                   "%zu sequences of %zu tokens at a time are too many for any memory",
+                   shape.batch, shape.sequence);
+  const size_t fewer = gpt_pass_bytes(&e->config, &again);
+  if (fewer < pass) e->less_bytes = pass - fewer; /* otherwise it is not done */
+  e->trained = outline->gradient_count;
+  e->model_bytes = gpt_outline_bytes(outline) + pass + (e->ranks > 1 ? EXCHANGE_BYTES : 0);
+  if (options_average(run)) e->model_bytes += outline->value_count * sizeof(float);
+  e->gradient_bytes = gradient_tree_bytes(options_slices(run), (size_t)e->ranks, e->trained);
+  e->flops_per_step = flops_of(run, outline);
+  return MOUSSE_OK;
+}
+
+static mousse_status plan_all(train_estimate *e, const train_options *run,
+                              const run_notices *notices, mo_error *error)
 {
   gpt_params *outline = NULL;
   train_groups groups = {0};
   mousse_comm comm = mo_comm_self; /* nothing is said over it */
   comm.size = e->ranks;
-  MO_TRY(gpt_params_outline(&outline, &e->config, error));
-  mousse_status status = groups_plan(&groups, run, outline, &comm, notices, error);
+  MO_TRY(gpt_params_outline(&outline, &e->config, run->freeze, error));
+  mousse_status status = plan_model(e, run, outline, error);
+  if (status == MOUSSE_OK) status = groups_plan(&groups, run, outline, &comm, notices, error);
   if (status == MOUSSE_OK) status = add_inputs(e, run, outline, error);
   if (status == MOUSSE_OK) status = weigh(e, &groups, error);
   if (status == MOUSSE_OK) status = list_tensors(e, run, outline, &groups, error);
@@ -92,21 +134,28 @@ static mousse_status plan_optimizer(train_estimate *e, const train_options *run,
   return status;
 }
 
+/* The forward pass of all layers but two is done twice, the last product of each left out. */
+static void choose_recompute(train_estimate *e, const train_options *run)
+{
+  e->recompute = run->recompute == RECOMPUTE_ON;
+  if (run->recompute == RECOMPUTE_AUTO)
+    e->recompute = e->less_bytes > 0 && estimate_bytes(e) > memory_room(e->ranks);
+  if (!e->recompute) return;
+  e->model_bytes -= e->less_bytes;
+  e->flops_per_step *= 1.25;
+}
+
 mousse_status estimate_open(train_estimate *e, const train_options *run,
                             const gpt_config *config, int ranks, const run_notices *notices,
                             mo_error *error)
 {
-  const gpt_shape shape = {options_micro_batch(run), config->sequence_len, options_threads(run),
-                           true};
-  const size_t parameters = gpt_parameter_count(config);
-  *e = (train_estimate){.config = *config, .ranks = ranks, .parameters = parameters};
-  e->model_bytes = gpt_plan_bytes(config, &shape) + (ranks > 1 ? EXCHANGE_BYTES : 0);
-  if (options_average(run)) e->model_bytes += parameters * sizeof(float);
-  e->gradient_bytes = gradient_tree_bytes(options_slices(run), (size_t)ranks, parameters);
-  e->flops_per_step = gpt_flops_per_token(config, config->sequence_len) *
-                      (double)config->sequence_len * (double)run->batch_size;
-  const mousse_status status = plan_optimizer(e, run, notices, error);
-  if (status != MOUSSE_OK) estimate_close(e);
+  *e = (train_estimate){
+      .config = *config, .ranks = ranks, .parameters = gpt_parameter_count(config)};
+  const mousse_status status = plan_all(e, run, notices, error);
+  if (status != MOUSSE_OK)
+    estimate_close(e);
+  else
+    choose_recompute(e, run);
   return status;
 }
 

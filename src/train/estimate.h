@@ -28,6 +28,9 @@ typedef struct train_estimate {
   int ranks;
   estimate_tensor *tensors; /* owned, in the model's order */
   size_t tensor_count, parameters;
+  size_t trained;    /* parameters that have gradients */
+  bool recompute;    /* activations are computed again, as asked or because memory is short: */
+  size_t less_bytes; /* so much of model_bytes is not needed with it */
   size_t model_bytes, gradient_bytes; /* on every rank */
   size_t optimizer_bytes;             /* on the rank that holds most, */
   size_t state_bytes;                 /* and of these, what is kept between steps */
@@ -40,7 +43,7 @@ mousse_status estimate_open(train_estimate *estimate, const train_options *run,
                             mo_error *error);
 void estimate_close(train_estimate *estimate);
 
-/* All that a rank takes. */
+/* All that a rank takes, as it runs here. */
 size_t estimate_bytes(const train_estimate *estimate);
 
 /* Operations per second of a matrix product on this machine, measured for a moment; 0: no

@@ -9,8 +9,10 @@ typedef void tick_fn(void *user, uint64_t done, uint64_t all);
 
 typedef struct buffers {
   uint32_t *tokens, *targets;
-  float *losses; /* of each batch, */
-  float *bytes;  /* and how many bytes of text its targets stand for: whole numbers */
+  uint32_t *starts; /* of documents; NULL: they are not told apart */
+  float *losses;    /* of each batch, */
+  float *bytes;     /* how many bytes of text its targets stand for, */
+  float *counted;   /* and how many targets it has: whole numbers */
 } buffers;
 
 /* The windows to score, a batch at a time. */
@@ -32,7 +34,7 @@ float batch_bytes(const gpt_batch *batch, const uint32_t *byte_lengths)
   uint64_t bytes = 0;
   if (byte_lengths == NULL) return 0;
   for (size_t i = 0; i < batch->batch * batch->sequence; i++)
-    bytes += byte_lengths[batch->targets[i]];
+    if (batch->targets[i] != GPT_NO_TARGET) bytes += byte_lengths[batch->targets[i]];
   return (float)bytes;
 }
 
@@ -44,8 +46,10 @@ static mousse_status score(const plan *p, gpt_pass *pass, const buffers *b, size
   for (size_t i = 0; i < count; i++)
     MO_TRY(loader_read(loader, loader_window(loader, 0, (uint64_t)number * p->batch + i),
                        b->tokens + i * loader->length, b->targets + i * loader->length, error));
-  const gpt_batch batch = {b->tokens, b->targets, count, loader->length};
+  const gpt_batch batch = {b->tokens, b->targets, count, loader->length, b->starts};
+  if (b->starts != NULL) loader_documents(loader, b->tokens, count, b->starts);
   b->bytes[number] = batch_bytes(&batch, p->byte_lengths);
+  b->counted[number] = (float)gpt_batch_targets(&batch);
   return gpt_loss(pass, &batch, &b->losses[number], error);
 }
 
@@ -60,20 +64,44 @@ static mousse_status score_share(const plan *p, gpt_pass *pass, const mousse_com
   return MOUSSE_OK;
 }
 
-static double mean_loss(const plan *p, const float *losses)
+/* The mean over targets; a window of which all are to be learned counts 1. */
+static double mean_loss(const plan *p, const buffers *b, double counted)
 {
+  const double length = (double)p->loader->length;
   double sum = 0;
-  for (size_t i = 0; i < p->batches; i++) sum += (double)losses[i] * (double)windows_in(p, i);
-  return sum / (double)p->windows;
+  for (size_t i = 0; i < p->batches; i++)
+    sum += (double)b->losses[i] * ((double)b->counted[i] / length);
+  return sum / (counted / length);
 }
 
 static evaluation result_of(const plan *p, const buffers *b)
 {
-  const uint64_t tokens = p->windows * p->loader->length;
-  const double loss = mean_loss(p, b->losses);
-  double bytes = 0;
+  double bytes = 0, counted = 0;
   for (size_t i = 0; i < p->batches; i++) bytes += (double)b->bytes[i];
-  return (evaluation){loss, bits_per_byte(loss * (double)tokens, bytes), tokens};
+  for (size_t i = 0; i < p->batches; i++) counted += (double)b->counted[i];
+  const double loss = mean_loss(p, b, counted);
+  return (evaluation){loss, bits_per_byte(loss * counted, bytes), (uint64_t)counted};
+}
+
+static bool take_buffers(buffers *b, const plan *p, size_t bytes)
+{
+  const bool documents = p->loader->document_token != LOADER_NONE;
+  b->tokens = mo_allocate(NULL, bytes);
+  b->targets = mo_allocate(NULL, bytes);
+  if (documents) b->starts = mo_allocate(NULL, bytes);
+  b->losses = mo_allocate(NULL, 3 * p->batches * sizeof(float));
+  if (b->losses == NULL) return false;
+  b->bytes = b->losses + p->batches;
+  b->counted = b->bytes + p->batches;
+  return b->tokens != NULL && b->targets != NULL && (b->starts != NULL || !documents);
+}
+
+static void release_buffers(const buffers *b, const plan *p, size_t bytes)
+{
+  mo_release(NULL, b->tokens, bytes);
+  mo_release(NULL, b->targets, bytes);
+  mo_release(NULL, b->starts, bytes);
+  mo_release(NULL, b->losses, 3 * p->batches * sizeof(float));
 }
 
 mousse_status evaluate(const mo_loader *loader, gpt_pass *pass, const mousse_comm *comm,
@@ -85,21 +113,16 @@ mousse_status evaluate(const mo_loader *loader, gpt_pass *pass, const mousse_com
   const plan p = {loader, batch, (size_t)((windows + batch - 1) / batch), windows,
                   byte_lengths};
   const size_t bytes = batch * loader->length * sizeof(uint32_t);
-  const size_t loss_bytes = 2 * p.batches * sizeof(float);
-  buffers b = {mo_allocate(NULL, bytes), mo_allocate(NULL, bytes),
-               mo_allocate(NULL, loss_bytes), NULL};
-  b.bytes = b.losses != NULL ? b.losses + p.batches : NULL;
+  buffers b = {0};
   mousse_status status = MOUSSE_OK;
-  if (b.tokens == NULL || b.targets == NULL || b.losses == NULL)
+  if (!take_buffers(&b, &p, bytes))
     status = mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a batch of %zu sequences", batch);
   else
     status = score_share(&p, pass, comm, &b, tick, user, error);
   status = mo_ranks_agree(comm, status, error);
   /* Each batch's numbers are 0 on all ranks but one, so the sum only collects them. */
-  if (status == MOUSSE_OK) status = mo_ranks_sum(comm, b.losses, 2 * p.batches, error);
+  if (status == MOUSSE_OK) status = mo_ranks_sum(comm, b.losses, 3 * p.batches, error);
   if (status == MOUSSE_OK) *result = result_of(&p, &b);
-  mo_release(NULL, b.tokens, bytes);
-  mo_release(NULL, b.targets, bytes);
-  mo_release(NULL, b.losses, loss_bytes);
+  release_buffers(&b, &p, bytes);
   return status;
 }

@@ -14,7 +14,7 @@ enum { NORM_BLOCK = 1 << 16 }; /* fixed, so that the sum has the same bits for a
 
 static size_t block_count(const train_gradient *g)
 {
-  return (g->params->value_count + NORM_BLOCK - 1) / NORM_BLOCK;
+  return (g->params->gradient_count + NORM_BLOCK - 1) / NORM_BLOCK;
 }
 
 static size_t batch_tokens(const train_gradient *g)
@@ -54,7 +54,7 @@ static bool open_partial(train_gradient *g)
 {
   bool have = true;
   for (size_t level = 0; level < tree_levels(own_slices(g)); level++) {
-    g->partial[level] = mo_allocate(NULL, g->params->value_count * sizeof(float));
+    g->partial[level] = mo_allocate(NULL, g->params->gradient_count * sizeof(float));
     have = have && g->partial[level] != NULL;
   }
   return have;
@@ -68,11 +68,14 @@ mousse_status gradient_open(train_gradient *g, mo_error *error)
   g->overlap = g->overlap && g->comm->size > 1;
   g->tokens = mo_allocate(NULL, batch_tokens(g) * sizeof *g->tokens);
   g->targets = mo_allocate(NULL, batch_tokens(g) * sizeof *g->targets);
+  const bool documents = g->loader->document_token != LOADER_NONE;
+  if (documents) g->starts = mo_allocate(NULL, batch_tokens(g) * sizeof *g->starts);
   g->squares = mo_allocate(NULL, block_count(g) * sizeof *g->squares);
   g->losses = mo_allocate(NULL, 2 * g->micro_count * sizeof *g->losses);
   g->bytes = g->losses != NULL ? g->losses + g->micro_count : NULL;
   if (open_partial(g) && g->tokens != NULL && g->targets != NULL && g->squares != NULL &&
-      g->losses != NULL && (!g->overlap || mo_background_start(&g->background, g->comm)))
+      g->losses != NULL && (g->starts != NULL || !documents) &&
+      (!g->overlap || mo_background_start(&g->background, g->comm)))
     return MOUSSE_OK;
   gradient_close(g);
   return mo_fail(error, MOUSSE_NO_MEMORY,
@@ -86,13 +89,14 @@ void gradient_close(train_gradient *g)
   mo_background_stop(&g->background);
   mo_release(NULL, g->tokens, batch_tokens(g) * sizeof *g->tokens);
   mo_release(NULL, g->targets, batch_tokens(g) * sizeof *g->targets);
+  mo_release(NULL, g->starts, batch_tokens(g) * sizeof *g->starts);
   mo_release(NULL, g->squares, block_count(g) * sizeof *g->squares);
   mo_release(NULL, g->losses, 2 * g->micro_count * sizeof *g->losses);
   for (size_t level = 0; level < GRADIENT_LEVELS; level++) {
-    mo_release(NULL, g->partial[level], g->params->value_count * sizeof(float));
+    mo_release(NULL, g->partial[level], g->params->gradient_count * sizeof(float));
     g->partial[level] = NULL;
   }
-  g->tokens = g->targets = NULL;
+  g->tokens = g->targets = g->starts = NULL;
   g->squares = NULL;
   g->losses = g->bytes = NULL;
 }
@@ -104,7 +108,7 @@ typedef struct block {
 
 static block block_at(const train_gradient *g, size_t item)
 {
-  const size_t first = item * NORM_BLOCK, left = g->params->value_count - first;
+  const size_t first = item * NORM_BLOCK, left = g->params->gradient_count - first;
   return (block){g->params->gradients + first, left < NORM_BLOCK ? left : NORM_BLOCK};
 }
 
@@ -186,7 +190,7 @@ static void fold_slice(train_gradient *g, size_t done)
   const bool last = done + 1 == own_slices(g);
   while (done >> level & 1) level++;
   const size_t below = ((size_t)1 << level) - 1;
-  fold_stretch(g, g->params->gradients, g->params->value_count, last ? done : below,
+  fold_stretch(g, g->params->gradients, g->params->gradient_count, last ? done : below,
                last ? NULL : g->partial[level]);
 }
 
@@ -194,6 +198,7 @@ static void fold_slice(train_gradient *g, size_t done)
 static void submit(void *gradient, gpt_gradient_span span)
 {
   train_gradient *g = gradient;
+  if (span.count == 0) return; /* frozen */
   fold_stretch(g, span.gradients, span.count, own_slices(g) - 1, NULL);
   mo_background_submit(&g->background, span.gradients, span.count);
 }
@@ -201,20 +206,34 @@ static void submit(void *gradient, gpt_gradient_span span)
 mousse_status gradient_batch(train_gradient *g, uint64_t step, size_t micro, gpt_batch *batch,
                              mo_error *error)
 {
-  *batch = (gpt_batch){g->tokens, g->targets, g->micro_batch, g->loader->length};
-  return loader_fill(g->loader, step, (uint64_t)micro * g->micro_batch, g->micro_batch,
-                     g->tokens, g->targets, error);
+  *batch = (gpt_batch){g->tokens, g->targets, g->micro_batch, g->loader->length, g->starts};
+  MO_TRY(loader_fill(g->loader, step, (uint64_t)micro * g->micro_batch, g->micro_batch,
+                     g->tokens, g->targets, error));
+  if (g->starts != NULL) loader_documents(g->loader, g->tokens, g->micro_batch, g->starts);
+  if (micro == g->first)
+    g->counted = g->loader->has_targets ? loader_targets(g->loader, step)
+                                        : (uint64_t)(g->micro_count * batch_tokens(g));
+  return MOUSSE_OK;
+}
+
+/* What a micro-batch counts for, 1 where all tokens are targets. */
+static float weight_of(const train_gradient *g, const gpt_batch *batch)
+{
+  if (!g->loader->has_targets) return 1.0f;
+  const double even = (double)g->counted / (double)g->micro_count;
+  return even > 0 ? (float)((double)gpt_batch_targets(batch) / even) : 0.0f;
 }
 
 mousse_status gradient_add(train_gradient *g, size_t micro, const gpt_batch *batch,
                            mo_error *error)
 {
-  const float share = 1.0f / (float)g->micro_count;
+  const float weight = weight_of(g, batch), share = weight / (float)g->micro_count;
   const size_t count = g->micro_count / g->slices, place = micro - g->first;
   const bool overlapped = g->overlap && micro + 1 == g->end;
   if (place == 0) memset(g->losses, 0, 2 * g->micro_count * sizeof *g->losses);
   gpt_pass_watch(g->pass, overlapped ? submit : NULL, g);
   MO_TRY(gpt_gradients(g->pass, batch, share, place % count != 0, &g->losses[micro], error));
+  g->losses[micro] *= weight;
   g->bytes[micro] = batch_bytes(batch, g->byte_lengths);
   if ((place + 1) % count == 0 && !overlapped) fold_slice(g, place / count);
   return MOUSSE_OK;
@@ -224,7 +243,7 @@ mousse_status gradient_add(train_gradient *g, size_t micro, const gpt_batch *bat
  * and wait for all of them. */
 static mousse_status end_overlap(train_gradient *g, mousse_status status, mo_error *error)
 {
-  for (size_t i = 0; status != MOUSSE_OK && gpt_completed_span(g->params, i).count > 0; i++)
+  for (size_t i = 0; status != MOUSSE_OK && i < gpt_completed_count(g->params); i++)
     submit(g, gpt_completed_span(g->params, i));
   const mousse_status summed =
       mo_background_wait(&g->background, status == MOUSSE_OK ? error : NULL);
@@ -237,7 +256,7 @@ mousse_status gradient_sum(train_gradient *g, mousse_status own, mo_error *error
     MO_TRY(end_overlap(g, own, error));
   } else {
     MO_TRY(mo_ranks_agree(g->comm, own, error));
-    MO_TRY(mo_ranks_sum(g->comm, g->params->gradients, g->params->value_count, error));
+    MO_TRY(mo_ranks_sum(g->comm, g->params->gradients, g->params->gradient_count, error));
   }
   /* A micro-batch's numbers are 0 on all ranks but one, so the sum only collects them. */
   return mo_ranks_sum(g->comm, g->losses, 2 * g->micro_count, error);
@@ -253,7 +272,7 @@ static double mean_loss(const train_gradient *g)
 gradient_result gradient_measure(train_gradient *g)
 {
   gradient_result result = {.loss = mean_loss(g), .norm = norm(g)};
-  const double tokens = (double)(g->micro_count * batch_tokens(g));
+  const double tokens = (double)g->counted;
   double bytes = 0;
   for (size_t i = 0; i < g->micro_count; i++) bytes += (double)g->bytes[i];
   result.bits_per_byte = bits_per_byte(result.loss * tokens, bytes);

@@ -11,6 +11,9 @@
  *     for each of this rank's micro-batches   gradient_batch   gradient_add
  *     then for all ranks together             gradient_sum     gradient_measure   gradient_clip
  *
+ * The mean is over all targets of the batch: where not all tokens are to be learned (shard.h), a
+ * micro-batch has the share of its targets in them.
+ *
  * The sum over ranks may overlap with the backward pass of the last micro-batch, layer by
  * layer. A sum is taken element by element, so its bits do not depend on how it is cut.
  */
@@ -36,6 +39,8 @@ typedef struct train_gradient {
   size_t first, end; /* this rank's micro-batches: first .. end - 1 */
   mo_background background;
   uint32_t *tokens, *targets;      /* owned: one micro-batch */
+  uint32_t *starts;                /* owned: of its documents; NULL: they are not told apart */
+  uint64_t counted;                /* targets of the step's whole batch */
   double *squares;                 /* owned: partial sums of the norm */
   const uint32_t *byte_lengths;    /* borrowed: bytes of text of every id, or NULL */
   float *losses, *bytes;           /* owned: loss and bytes of text of every micro-batch */

@@ -125,6 +125,10 @@ static mousse_status set_recommended(const train_groups *groups, const train_opt
         strcmp(recommended[i].optimizer, run->optimizer) == 0)
       MO_TRY(set_text(groups, run, group, "recipe", recommended[i].option, recommended[i].value,
                       error));
+  /* Statistics of an adapter's long side would take more memory than the matrix beside it. */
+  if (run->recipe == RECIPE_RECOMMENDED && run->lora_rank > 0 &&
+      has_option(run->optimizer, "sides"))
+    MO_TRY(set_text(groups, group, "recipe", "sides", "small", error));
   return MOUSSE_OK;
 }
 
@@ -228,7 +232,6 @@ static mousse_status build(train_groups *groups, const train_options *run, gpt_p
                           .comm = comm,
                           .log = pass_on,
                           .user = &groups->notices};
-  MO_TRY(gpt_freeze(params, run->freeze, error));
   MO_TRY(find_factors(groups, run, params, error));
   groups->count = GPT_VECTOR; /* the last role, which only some models have */
   for (size_t i = 0; i < params->tensor_count; i++)

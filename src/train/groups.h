@@ -27,7 +27,7 @@ typedef struct train_groups {
   run_notices notices; /* where the optimizer's own warnings go */
 } train_groups;
 
-/* Registers all tensors and prepares the optimizer, divided over the ranks of comm (NULL: one
+/* Registers all tensors that are not frozen and prepares the optimizer, divided over the ranks of comm (NULL: one
  * process). Tensors and comm stay borrowed until close, and *groups must not move. */
 mousse_status groups_open(train_groups *groups, const train_options *run, gpt_params *params,
                           const mousse_comm *comm, const run_notices *notices, mo_error *error);

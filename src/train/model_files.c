@@ -185,9 +185,43 @@ mousse_status model_files_config(const model_files *files, gpt_config *config, m
   return check_size(files, config, error);
 }
 
+/* A model that was trained with adapters, as the one that it stands for. */
+static mousse_status load_merged(const model_files *files, const gpt_config *config,
+                                 gpt_params **params, mo_error *error)
+{
+  MO_TRY(gpt_params_create(params, config, false, NULL, error));
+  const mousse_status status = gpt_load_weights(*params, files->weights, error);
+  if (status == MOUSSE_OK) {
+    gpt_merge_adapters(*params, 0);
+    return MOUSSE_OK;
+  }
+  gpt_params_destroy(*params);
+  *params = NULL;
+  return status;
+}
+
+static mousse_status take_merged(const model_files *files, const gpt_config *config,
+                                 gpt_params *params, mo_error *error)
+{
+  gpt_params *merged = NULL;
+  MO_TRY(load_merged(files, config, &merged, error));
+  const gpt_config wanted = gpt_config_base(&params->config);
+  const bool fits = gpt_config_equal(&merged->config, &wanted);
+  if (fits) memcpy(params->values, merged->values, merged->value_count * sizeof(float));
+  gpt_params_destroy(merged);
+  if (fits) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "%s: is not a model of these sizes; 'mousse checkpoint export' makes one "
+                 "without adapters of it",
+                 files->weights);
+}
+
 mousse_status model_files_weights(const model_files *files, gpt_params *params, mo_error *error)
 {
   const model_place place = place_of(files);
+  gpt_config config = {0};
+  MO_TRY(model_files_config(files, &config, error));
+  if (config.lora_rank > 0) return take_merged(files, &config, params, error);
   return format_read_weights(&place, params, error);
 }
 
@@ -195,6 +229,7 @@ mousse_status model_files_load(const model_files *files, gpt_params **params, mo
 {
   gpt_config config = {0};
   MO_TRY(model_files_config(files, &config, error));
+  if (config.lora_rank > 0) return load_merged(files, &config, params, error);
   MO_TRY(gpt_params_create(params, &config, false, NULL, error));
   const mousse_status status = model_files_weights(files, *params, error);
   if (status == MOUSSE_OK) return MOUSSE_OK;

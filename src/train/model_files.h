@@ -23,9 +23,10 @@ typedef struct model_files {
 mousse_status model_files_find(model_files *files, const char *path, const run_notices *notices,
                                mo_error *error);
 mousse_status model_files_config(const model_files *files, gpt_config *config, mo_error *error);
+/* Reads the weights; adapters that the files have are merged into them, those of params stay. */
 mousse_status model_files_weights(const model_files *files, gpt_params *params,
                                   mo_error *error);
-/* Makes the parameters, without gradients, and reads the weights. */
+/* Makes the parameters, without gradients or adapters, and reads the weights. */
 mousse_status model_files_load(const model_files *files, gpt_params **params, mo_error *error);
 
 #endif

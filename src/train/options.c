@@ -10,6 +10,8 @@
 
 static const char *const recipe_names[] = {"recommended", "paper", NULL}; /* as train_recipe */
 static const char *const wrapper_names[] = {"none", "lookahead", "schedule_free", NULL};
+static const char *const recompute_names[] = {"auto", "on", "off",
+                                              NULL}; /* as recompute_mode */
 static const char *const schedule_names[] = {"cosine", "wsd", "constant", NULL};
 
 #define OPTION_TEXT(member, size, initial, effect, help)                                       \

@@ -43,6 +43,9 @@ typedef enum train_wrapper {
   WRAPPER_SCHEDULE_FREE
 } train_wrapper;
 
+/* The values of train_options.recompute. */
+typedef enum recompute_mode { RECOMPUTE_AUTO, RECOMPUTE_ON, RECOMPUTE_OFF } recompute_mode;
+
 /* Where sentences for the user go that are not errors. */
 typedef struct run_notices {
   void (*say)(void *user, const char *text); /* NULL: nowhere */

@@ -11,7 +11,7 @@ static const double efficiency = 0.65; /* of layers and updates, against plain p
 
 static void count_exchange(rank_plan *p, const train_estimate *e)
 {
-  const double others = p->ranks - 1.0, bytes = 4.0 * (double)e->parameters;
+  const double others = p->ranks - 1.0, bytes = 4.0 * (double)e->trained;
   const double pieces = ceil(bytes / EXCHANGE_BYTES);
   p->sent_bytes = 3.0 * bytes * others / p->ranks;
   const double shares = (double)e->tensor_count + others; /* tensors are cut at most so often */
@@ -23,6 +23,8 @@ mousse_status rank_plan_make(rank_plan *p, const train_options *run, const gpt_c
 {
   train_estimate e;
   train_options shared = *run;
+  if (run->recompute == RECOMPUTE_AUTO) /* the machine is another one */
+    shared.recompute = RECOMPUTE_OFF;
   if (!gradient_divides(options_slices(run), (size_t)ranks)) shared.slices = ranks;
   MO_TRY(estimate_open(&e, &shared, config, ranks, NULL, error));
   *p = (rank_plan){.ranks = ranks,

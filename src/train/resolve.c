@@ -88,7 +88,7 @@ static mousse_status resolve_optimizers(train_options *run, const gpt_config *co
 {
   gpt_params *outline = NULL;
   train_groups groups = {0};
-  MO_TRY(gpt_params_outline(&outline, config, error));
+  MO_TRY(gpt_params_outline(&outline, config, run->freeze, error));
   mousse_status status = groups_plan(&groups, run, outline, &mo_comm_self, NULL, error);
   if (status == MOUSSE_OK) status = resolve_group(run, &groups, GPT_MATRIX, error);
   if (status == MOUSSE_OK && !groups_are_alike(run))
@@ -116,6 +116,7 @@ mousse_status options_resolve(train_options *run, const gpt_config *config, mo_e
   run->n_head = (int64_t)config->n_head;
   run->sequence_length = (int64_t)config->sequence_len;
   run->vocab_size = (int64_t)config->vocab_size;
+  run->lora_alpha = gpt_config_resolved(config).lora_alpha;
   MO_TRY(resolve_optimizers(run, config, error));
   resolve_factors(run, config);
   return MOUSSE_OK;

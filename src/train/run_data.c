@@ -105,6 +105,8 @@ static uint64_t hash_set(const shard_set *set, uint64_t most)
     hash = XXH3_64bits_withSeed(&count, sizeof count, hash);
     const size_t tokens = (size_t)(count < most ? count : most);
     hash = XXH3_64bits_withSeed(set->shards[i].tokens, tokens * set->shards[i].width, hash);
+    if (set->shards[i].targets != NULL)
+      hash = XXH3_64bits_withSeed(set->shards[i].targets, (tokens + 7) / 8, hash);
   }
   for (size_t k = 0; set->source_count > 1 && k < set->source_count; k++)
     hash = XXH3_64bits_withSeed(&set->sources[k].weight, sizeof(double), hash);
@@ -114,6 +116,26 @@ static uint64_t hash_set(const shard_set *set, uint64_t most)
 uint64_t run_data_fingerprint(const shard_set *set)
 {
   return hash_set(set, SAMPLED_TOKENS);
+}
+
+/* Both loaders tell documents apart by the token that they start with. */
+static mousse_status separate_documents(run_data *data, const char *data_dir, mo_error *error)
+{
+  mo_dataset info;
+  char first[4096];
+  uint32_t token = data->end_of_text;
+  MO_TRY(run_data_first(data_dir, first, sizeof first, error));
+  MO_TRY(dataset_open(&info, first, error));
+  if (token == TOKENIZER_NONE && info.vocabulary > 0) token = info.end_of_text;
+  if (token == TOKENIZER_NONE)
+    return mo_fail(
+        error, MOUSSE_INVALID_ARGUMENT,
+        "separate_documents: %s has no tokenizer with an end-of-text token, so it is "
+        "not known where documents start",
+        first);
+  data->train.document_token = token;
+  data->val.document_token = token;
+  return MOUSSE_OK;
 }
 
 static mousse_status open_all(run_data *data, const train_options *run,
@@ -132,7 +154,8 @@ static mousse_status open_all(run_data *data, const train_options *run,
   data->train_checksum = hash_set(&data->train_set, UINT64_MAX);
   data->val_checksum = hash_set(&data->val_set, UINT64_MAX);
   data->vocabulary = config->vocab_size;
-  return open_tokenizer(data, run->data_dir, error);
+  MO_TRY(open_tokenizer(data, run->data_dir, error));
+  return run->separate_documents ? separate_documents(data, run->data_dir, error) : MOUSSE_OK;
 }
 
 mousse_status run_data_open(run_data *data, const train_options *run, const gpt_config *config,

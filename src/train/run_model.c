@@ -23,6 +23,12 @@ mousse_status run_model_from(const train_options *run, const gpt_config *base,
   override(&config->n_head, run->n_head);
   override(&config->sequence_len, run->sequence_length);
   override(&config->vocab_size, run->vocab_size);
+  *config = gpt_config_base(config); /* other adapters are merged where they are read */
+  if (run->lora_rank > 0) {
+    config->lora_rank = (size_t)run->lora_rank;
+    config->lora_alpha = run->lora_alpha;
+    memcpy(config->lora_targets, run->lora_targets, sizeof run->lora_targets);
+  }
   if (config->vocab_size < data_vocabulary)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "vocab_size is %zu, but the data's tokenizer has %zu tokens",
@@ -65,6 +71,13 @@ mousse_status run_model_compare(const char *checkpoint, const gpt_config *wanted
   MO_TRY(mo_path_join(path, sizeof path, checkpoint, "config.json", error));
   MO_TRY(gpt_load_config(&c, path, error));
   if (gpt_config_equal(&c, wanted)) return MOUSSE_OK;
+  const gpt_config base = gpt_config_base(&c), wanted_base = gpt_config_base(wanted);
+  if (gpt_config_equal(&base, &wanted_base))
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "%s: the checkpoint has adapters of rank %zu, alpha %g, for '%s'; the run "
+                   "asks for %zu, %g, '%s'; start a new one with another --out",
+                   path, c.lora_rank, c.lora_alpha, c.lora_targets, wanted->lora_rank,
+                   wanted->lora_alpha, wanted->lora_targets);
   return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                  "%s: the checkpoint has width %zu, %zu layers, %zu heads, context %zu, "
                  "vocabulary %zu; the run asks for %zu, %zu, %zu, %zu, %zu; start a new one "

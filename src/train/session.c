@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "comm/ranks.h"
 #include "support/run_directory.h"
+#include "train/estimate.h"
 #include "train/model_files.h"
 #include "train/resolve.h"
 #include "train/run_model.h"
@@ -42,6 +43,7 @@ static mousse_status initialise(train_session *s, const run_notices *notices, mo
   }
   MO_TRY(model_files_find(&files, s->run->init, notices, error));
   MO_TRY(model_files_weights(&files, s->params, error));
+  gpt_initialise_adapters(s->params, (uint64_t)s->run->seed, options_threads(s->run));
   run_notify(notices, "weights from %s", files.weights);
   return MOUSSE_OK;
 }
@@ -67,13 +69,34 @@ static mousse_status open_directory(train_session *s, const run_notices *notices
   return MOUSSE_OK;
 }
 
+/* Every rank for itself: the result is the same. */
+static mousse_status choose_recompute(const train_session *s, const gpt_config *config,
+                                      const run_notices *notices, bool *recompute,
+                                      mo_error *error)
+{
+  train_estimate e;
+  *recompute = s->run->recompute == RECOMPUTE_ON;
+  if (s->run->recompute != RECOMPUTE_AUTO) return MOUSSE_OK;
+  MO_TRY(estimate_open(&e, s->run, config, s->comm->size, NULL, error));
+  *recompute = e.recompute;
+  if (e.recompute)
+    run_notify(notices,
+               "memory is short: activations are computed again, which takes %.1f MB less and "
+               "about a quarter more time (--recompute)",
+               (double)e.less_bytes / 1e6);
+  estimate_close(&e);
+  return MOUSSE_OK;
+}
+
 static mousse_status open_model(train_session *s, const gpt_config *config,
                                 const run_notices *notices, mo_error *error)
 {
   const size_t micro = options_micro_batch(s->run);
   const int threads = options_threads(s->run);
-  const gpt_shape shape = {micro, config->sequence_len, threads, true};
-  MO_TRY(gpt_params_create(&s->params, config, true, NULL, error));
+  bool recompute = false;
+  MO_TRY(choose_recompute(s, config, notices, &recompute, error));
+  const gpt_shape shape = {micro, config->sequence_len, threads, true, recompute};
+  MO_TRY(gpt_params_create_frozen(&s->params, config, s->run->freeze, NULL, error));
   MO_TRY(gpt_pass_create(&s->pass, s->params, &shape, NULL, error));
   MO_TRY(groups_open(&s->groups, s->run, s->params, s->comm, notices, error));
   s->gradient = (train_gradient){.loader = &s->data.train,

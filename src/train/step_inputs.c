@@ -17,6 +17,12 @@ static mousse_status note_demand(const train_options *run, gpt_role role, const 
                    "scalar_opt: %s needs covariances, which only hidden matrices have; choose "
                    "lion or adamw",
                    algorithm);
+  if (covariance && run->lora_rank > 0)
+    return mo_fail(
+        error, MOUSSE_INVALID_ARGUMENT,
+        "lora_rank: %s needs covariances, which adapters do not have; choose another "
+        "optimizer",
+        algorithm);
   if (strcmp(name, "input_covariance") == 0)
     demand->input_covariance = true;
   else if (strcmp(name, "output_covariance") == 0)
@@ -44,7 +50,8 @@ mousse_status step_demand_find(const train_options *run, step_demand *demand, mo
 
 size_t step_inputs_bytes(const step_demand *demand, const gpt_params *params)
 {
-  const size_t copies = demand->previous_gradient ? 2 * params->value_count : 0;
+  const size_t both = params->value_count + params->gradient_count;
+  const size_t copies = demand->previous_gradient ? both : 0;
   return copies * sizeof(float) +
          gpt_covariances_bytes(params, demand->input_covariance, demand->output_covariance);
 }
@@ -84,7 +91,7 @@ static mousse_status make(step_inputs *in, const train_options *run, mo_error *e
                                   error));
   if (!demand.previous_gradient) return MOUSSE_OK;
   MO_TRY(average_open(&in->previous, in->params, 0.5, options_threads(run), error));
-  in->other = mo_allocate(NULL, in->params->value_count * sizeof(float));
+  in->other = mo_allocate(NULL, in->params->gradient_count * sizeof(float));
   if (in->other != NULL) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a second gradient");
 }
@@ -104,7 +111,8 @@ void step_inputs_close(step_inputs *in)
 {
   gpt_covariances_destroy(in->covariances);
   average_close(&in->previous);
-  if (in->other != NULL) mo_release(NULL, in->other, in->params->value_count * sizeof(float));
+  if (in->other != NULL)
+    mo_release(NULL, in->other, in->params->gradient_count * sizeof(float));
   *in = (step_inputs){0};
 }
 
@@ -122,13 +130,13 @@ mousse_status step_inputs_share(step_inputs *in, mo_error *error)
 
 void step_inputs_take(step_inputs *in)
 {
-  memcpy(in->other, in->params->gradients, in->params->value_count * sizeof(float));
+  memcpy(in->other, in->params->gradients, in->params->gradient_count * sizeof(float));
 }
 
 void step_inputs_scale(step_inputs *in, double factor)
 {
   if (in->other != NULL && factor != 1.0)
-    mo_scale(in->other, in->params->value_count, (float)factor);
+    mo_scale(in->other, in->params->gradient_count, (float)factor);
 }
 
 void step_inputs_remember(step_inputs *in)

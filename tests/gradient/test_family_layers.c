@@ -286,9 +286,73 @@ static void test_scaled_angles(void **state)
   assert_true(fabs(sines8[7] - sin(0.001 / 8)) < 1e-8);
 }
 
+enum { RANK = 2, OUTPUTS = 3, SPACE = 4 }; /* rows of y are further apart than they are long */
+
+/* x: the input, then A, then B. */
+static double slow_lora(const problem *q)
+{
+  const double *a = q->x + ROWS * WIDTH, *b = a + RANK * WIDTH;
+  double sum = 0;
+  for (size_t i = 0; i < ROWS; i++)
+    for (size_t o = 0; o < OUTPUTS; o++)
+      for (size_t r = 0; r < RANK; r++)
+        for (size_t j = 0; j < WIDTH; j++)
+          sum += q->c[i * SPACE + o] * 0.7 * b[o * RANK + r] * a[r * WIDTH + j] *
+                 q->x[i * WIDTH + j];
+  return sum;
+}
+
+static void test_lora(void **state)
+{
+  (void)state;
+  static float low[ROWS * RANK], d_low[ROWS * RANK];
+  const lora_weights w = {.a = x + ROWS * WIDTH,
+                          .b = x + (ROWS + RANK) * WIDTH,
+                          .inputs = WIDTH,
+                          .outputs = OUTPUTS,
+                          .rank = RANK,
+                          .scale = 0.7f};
+  float *d_a = d + ROWS * WIDTH, *d_b = d_a + RANK * WIDTH;
+  start((ROWS + RANK) * WIDTH + OUTPUTS * RANK, ROWS * SPACE, 31);
+  for (size_t i = 0; i < ROWS; i++) p.c[i * SPACE + OUTPUTS] = c[i * SPACE + OUTPUTS] = 0;
+  memset(y, 0, ROWS * SPACE * sizeof *y);
+  lora_forward(y, SPACE, low, x, &w, ROWS);
+  check_value(&p, slow_lora, y, ROWS * SPACE);
+  lora_backward_low(d_low, c, SPACE, &w, ROWS);
+  memset(d, 0, sizeof d);
+  lora_backward(d, d_low, &w, ROWS);
+  for (size_t i = 0; i < ROWS; i++) {
+    for (size_t r = 0; r < RANK; r++)
+      for (size_t j = 0; j < WIDTH; j++)
+        d_a[r * WIDTH + j] += d_low[i * RANK + r] * x[i * WIDTH + j];
+    for (size_t o = 0; o < OUTPUTS; o++)
+      for (size_t r = 0; r < RANK; r++)
+        d_b[o * RANK + r] += c[i * SPACE + o] * low[i * RANK + r];
+  }
+  check_gradient(&p, slow_lora, d);
+}
+
+/* What is merged into a matrix is what was beside it. */
+static void test_merged_lora(void **state)
+{
+  (void)state;
+  static float low[ROWS * RANK], weight[OUTPUTS * WIDTH], merged[ROWS * OUTPUTS];
+  const lora_weights w = {x + ROWS * WIDTH, x + (ROWS + RANK) * WIDTH, WIDTH, OUTPUTS, RANK, 3};
+  start((ROWS + RANK) * WIDTH + OUTPUTS * RANK, OUTPUTS * WIDTH, 32);
+  memcpy(weight, c, sizeof weight);
+  linear_forward(y, x, weight, ROWS, WIDTH, OUTPUTS);
+  lora_forward(y, OUTPUTS, low, x, &w, ROWS);
+  lora_merge(weight, &w);
+  linear_forward(merged, x, weight, ROWS, WIDTH, OUTPUTS);
+  for (size_t i = 0; i < ROWS * OUTPUTS; i++)
+    assert_true(fabsf(merged[i] - y[i]) < 1e-4f * (1 + fabsf(y[i])));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_lora),
+      cmocka_unit_test(test_merged_lora),
       cmocka_unit_test(test_layernorm),
       cmocka_unit_test(test_gain),
       cmocka_unit_test(test_bias),

@@ -131,6 +131,8 @@ static void test_rope_and_norm(void **state)
 }
 
 /* x holds rows of [q | k | v]. */
+static const uint32_t *document_starts; /* NULL: one document */
+
 static double slow_attention(const problem *p)
 {
   const size_t D = p->width;
@@ -138,7 +140,7 @@ static double slow_attention(const problem *p)
   for (size_t i = 0; i < p->rows; i++) {
     double total = 0, dot = 0;
     const double *q = p->x + i * 3 * D;
-    for (size_t j = 0; j <= i; j++) {
+    for (size_t j = document_starts != NULL ? document_starts[i] : 0; j <= i; j++) {
       const double *k = p->x + j * 3 * D + D, *v = k + D;
       double score = 0, value = 0;
       for (size_t a = 0; a < D; a++) score += q[a] * k[a];
@@ -152,12 +154,13 @@ static double slow_attention(const problem *p)
   return sum;
 }
 
-static void attention_case(size_t rows, size_t D, uint64_t seed)
+static void attention_case(size_t rows, size_t D, const uint32_t *starts, uint64_t seed)
 {
   static problem p;
   static float x[MOST], c[MOST], y[MOST], d[MOST], log_sum[256];
   float *scratch = calloc(attention_scratch(rows), sizeof *scratch);
   assert_non_null(scratch);
+  document_starts = starts;
   p.rows = rows;
   p.width = D;
   fill(&p, x, rows * 3 * D, c, rows * D, seed);
@@ -165,11 +168,11 @@ static void attention_case(size_t rows, size_t D, uint64_t seed)
     const size_t left = rows - first;
     attention_forward(y + first * D, D, log_sum + first, x + first * 3 * D, 3 * D, x + D,
                       x + 2 * D, 3 * D, first, left < ATTENTION_BLOCK ? left : ATTENTION_BLOCK,
-                      D, scratch);
+                      D, starts != NULL ? starts + first : NULL, scratch);
   }
   check_value(&p, slow_attention, y, rows * D);
   attention_backward(d, d + D, d + 2 * D, c, y, D, log_sum, x, x + D, x + 2 * D, 3 * D, rows, D,
-                     false, scratch);
+                     false, starts, scratch);
   check_gradient(&p, slow_attention, d);
   free(scratch);
 }
@@ -177,11 +180,35 @@ static void attention_case(size_t rows, size_t D, uint64_t seed)
 static void test_attention(void **state)
 {
   (void)state;
-  attention_case(1, 4, 5);
-  attention_case(7, 10, 6);
-  attention_case(ATTENTION_BLOCK, 4, 7);
-  attention_case(ATTENTION_BLOCK + 9, 4, 8);
-  attention_case(2 * ATTENTION_BLOCK + 1, 2, 9);
+  attention_case(1, 4, NULL, 5);
+  attention_case(7, 10, NULL, 6);
+  attention_case(ATTENTION_BLOCK, 4, NULL, 7);
+  attention_case(ATTENTION_BLOCK + 9, 4, NULL, 8);
+  attention_case(2 * ATTENTION_BLOCK + 1, 2, NULL, 9);
+}
+
+/* Documents that end within a block, at its end, and beyond the next one. */
+static void test_attention_within_documents(void **state)
+{
+  (void)state;
+  enum { ROWS = 2 * ATTENTION_BLOCK + 9 };
+  static const uint32_t ends[] = {3,
+                                  4,
+                                  ATTENTION_BLOCK - 1,
+                                  ATTENTION_BLOCK,
+                                  ATTENTION_BLOCK + 20,
+                                  2 * ATTENTION_BLOCK + 2};
+  uint32_t starts[ROWS] = {0};
+  for (uint32_t i = 1; i < ROWS; i++) {
+    starts[i] = starts[i - 1];
+    for (size_t k = 0; k < sizeof ends / sizeof *ends; k++)
+      if (ends[k] == i) starts[i] = i;
+  }
+  attention_case(ROWS, 4, starts, 9);
+  attention_case(ATTENTION_BLOCK + 9, 4, starts, 10);
+  attention_case(7, 10, starts, 11);
+  for (uint32_t i = 0; i < ROWS; i++) starts[i] = i; /* every token on its own */
+  attention_case(ROWS, 4, starts, 12);
 }
 
 /* x is the input (rows x 5) followed by the weight (4 x 5). */
@@ -249,10 +276,15 @@ static void test_embedding(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_embedding),     cmocka_unit_test(test_linear),
-      cmocka_unit_test(test_rmsnorm),       cmocka_unit_test(test_rope_and_norm),
-      cmocka_unit_test(test_attention),     cmocka_unit_test(test_relu2),
-      cmocka_unit_test(test_cross_entropy), cmocka_unit_test(test_cross_entropy_far_logits),
+      cmocka_unit_test(test_embedding),
+      cmocka_unit_test(test_linear),
+      cmocka_unit_test(test_rmsnorm),
+      cmocka_unit_test(test_rope_and_norm),
+      cmocka_unit_test(test_attention),
+      cmocka_unit_test(test_attention_within_documents),
+      cmocka_unit_test(test_relu2),
+      cmocka_unit_test(test_cross_entropy),
+      cmocka_unit_test(test_cross_entropy_far_logits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

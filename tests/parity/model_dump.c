@@ -33,13 +33,15 @@ static void write_gradients(const gpt_params *params, const char *folder)
   mo_error error = {{0}};
   safetensors_matrix *m = mo_allocate(NULL, params->tensor_count * sizeof *m);
   if (m == NULL) exit(1);
+  size_t count = 0;
   for (size_t i = 0; i < params->tensor_count; i++) {
     const gpt_tensor *t = &params->tensors[i];
     const size_t rows = t->role == GPT_VECTOR ? 0 : t->rows;
-    m[i] = (safetensors_matrix){t->name, rows, t->cols, t->gradient};
+    if (t->gradient != NULL)
+      m[count++] = (safetensors_matrix){t->name, rows, t->cols, t->gradient};
   }
   in_folder(path, sizeof path, folder, "gradients.safetensors");
-  check(safetensors_write(path, m, params->tensor_count, &error), &error);
+  check(safetensors_write(path, m, count, &error), &error);
   mo_release(NULL, m, params->tensor_count * sizeof *m);
 }
 
@@ -80,7 +82,8 @@ int main(int argc, char **argv)
   if (argc != 4) return 2;
   const gpt_shape shape = {.batch = strtoul(argv[2], NULL, 10),
                            .sequence = strtoul(argv[3], NULL, 10),
-                           .gradients = true};
+                           .gradients = true,
+                           false};
   in_folder(path, sizeof path, argv[1], "config.json");
   check(gpt_load_config(&config, path, &error), &error);
   check(gpt_params_create(&params, &config, true, NULL, &error), &error);
@@ -89,10 +92,12 @@ int main(int argc, char **argv)
   in_folder(path, sizeof path, argv[1], "tokens.bin");
   check(mo_file_read(NULL, path, (size_t)1 << 30, &data, &size, &error), &error);
   const size_t count = shape.batch * shape.sequence;
-  if (size != 2 * count * sizeof(uint32_t)) return 2;
+  const bool documents = size == 3 * count * sizeof(uint32_t);
+  if (size != 2 * count * sizeof(uint32_t) && !documents) return 2;
 
   const uint32_t *tokens = (const uint32_t *)(const void *)data;
-  const gpt_batch batch = {tokens, tokens + count, shape.batch, shape.sequence};
+  const gpt_batch batch = {tokens, tokens + count, shape.batch, shape.sequence,
+                           documents ? tokens + 2 * count : NULL};
   check(gpt_pass_create(&pass, params, &shape, NULL, &error), &error);
   check(gpt_gradients(pass, &batch, 0.5f, false, &loss, &error), &error);
   check(gpt_gradients(pass, &batch, 0.5f, true, &again, &error), &error);

@@ -3,6 +3,7 @@
 config has the members of config.json; absent ones are the paper's choices.
 """
 import math
+import re
 
 import torch
 import torch.nn.functional as F
@@ -27,6 +28,8 @@ class Table:
         self.epsilon = get("epsilon", FLOAT_EPSILON)
         self.theta = get("rope_theta", 10000.0)
         self.scaling, self.factor = get("rope_scaling", "none"), get("rope_factor", 1.0)
+        self.rank = get("lora_rank", 0)
+        self.alpha = get("lora_alpha", 2 * self.rank)
         self.low, self.high, self.trained = get("rope_low"), get("rope_high"), get("rope_context")
 
 
@@ -44,6 +47,8 @@ def tensor_shapes(config):
 
     def linear(name, rows, cols, bias):
         shapes[f"{name}.weight"] = (rows, cols)
+        if t.rank and re.search(config.get("lora_targets", ""), f"{name}.weight"):
+            shapes[f"{name}.lora_a"], shapes[f"{name}.lora_b"] = (t.rank, cols), (rows, t.rank)
         if bias:
             shapes[f"{name}.bias"] = (rows,)
 
@@ -122,23 +127,29 @@ def heads(t, weights, layer, q, k):
     return (rms(q, t.epsilon), rms(k, t.epsilon)) if t.qk_norm == "rms" else (q, k)
 
 
-def linear(weights, name, x):
-    return F.linear(x, weights[f"{name}.weight"], weights.get(f"{name}.bias"))
+def linear(t, weights, name, x):
+    y = F.linear(x, weights[f"{name}.weight"], weights.get(f"{name}.bias"))
+    if f"{name}.lora_a" in weights:
+        y = y + t.alpha / t.rank * x @ weights[f"{name}.lora_a"].T @ weights[f"{name}.lora_b"].T
+    return y
 
 
-def attention(t, weights, layer, x):
+def attention(t, weights, layer, x, starts=None):
     B, T, _ = x.shape
-    q, k, v = (linear(weights, f"{layer}.attn.{n}", x).view(B, T, -1, t.D).transpose(1, 2)
+    q, k, v = (linear(t, weights, f"{layer}.attn.{n}", x).view(B, T, -1, t.D).transpose(1, 2)
                for n in ("c_q", "c_k", "c_v"))
     q, k = heads(t, weights, layer, q, k)
     k, v = (y.repeat_interleave(t.H // t.K, dim=1) for y in (k, v))
     mask = torch.full((T, T), -math.inf, dtype=x.dtype).triu(1)
+    if starts is not None:  # B x T: where the document of each position begins
+        before = torch.arange(T) < starts.unsqueeze(-1)
+        mask = torch.where(before, -math.inf, mask).unsqueeze(1)
     p = torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(t.D) + mask, -1)
-    return linear(weights, f"{layer}.attn.c_proj", (p @ v).transpose(1, 2).reshape(B, T, -1))
+    return linear(t, weights, f"{layer}.attn.c_proj", (p @ v).transpose(1, 2).reshape(B, T, -1))
 
 
 def mlp(t, weights, layer, x):
-    h = linear(weights, f"{layer}.mlp.c_fc", x)
+    h = linear(t, weights, f"{layer}.mlp.c_fc", x)
     if t.mlp == "relu2":
         h = F.relu(h).square()
     elif t.mlp == "gelu":
@@ -146,20 +157,20 @@ def mlp(t, weights, layer, x):
     elif t.mlp == "gelu_tanh":
         h = 0.5 * h * (1 + torch.tanh(math.sqrt(2 / math.pi) * (h + 0.044715 * h ** 3)))
     else:
-        gate = linear(weights, f"{layer}.mlp.c_gate", x)
+        gate = linear(t, weights, f"{layer}.mlp.c_gate", x)
         h = gate * torch.sigmoid(gate) * h
-    return linear(weights, f"{layer}.mlp.c_proj", h)
+    return linear(t, weights, f"{layer}.mlp.c_proj", h)
 
 
-def forward(config, weights, tokens):
-    """Logits of every position; tokens is B x T."""
+def forward(config, weights, tokens, starts=None):
+    """Logits of every position; tokens and starts are B x T."""
     t = Table(config)
     x = F.embedding(tokens, weights["transformer.wte.weight"])
     if t.position == "learned":
         x = x + weights["transformer.wpe.weight"][: tokens.shape[1]]
     for i in range(t.L):
         layer = f"transformer.h.{i}"
-        x = x + attention(t, weights, layer, apply_norm(t, weights, f"{layer}.ln_1", x))
+        x = x + attention(t, weights, layer, apply_norm(t, weights, f"{layer}.ln_1", x), starts)
         x = x + mlp(t, weights, layer, apply_norm(t, weights, f"{layer}.ln_2", x))
     x = apply_norm(t, weights, "transformer.ln_f", x)
     return F.linear(x, weights["transformer.wte.weight" if t.tied else "lm_head.weight"])

@@ -42,6 +42,16 @@ CASES = [
     ((60, 1, 4, 32, 2, 20), {"position": "learned", "n_kv_head": 2, "norm": "rms_gain"}),
     ((60, 1, 4, 32, 2, 20), {"position": "rope", "qk_norm": "gain", "rope_scaling": "linear",
                              "rope_factor": 4.0}),
+    # Fine-tuning: adapters beside some matrices or all, documents within a sequence, and targets that do not count.
+    ((101, 2, 2, 64, 3, 70), {"lora_rank": 4}),
+    ((97, 2, 4, 64, 2, 70), {**GPT2, "lora_rank": 3, "lora_alpha": 1.5, "lora_targets": "c_q|c_v|h.1.mlp"}),
+    ((97, 2, 4, 64, 3, 33), {**LLAMA, "n_kv_head": 2, "mlp_width": 172, "lora_rank": 8, "lora_alpha": 20.0}),
+    ((97, 2, 4, 32, 2, 70), {**QWEN3, "n_kv_head": 2, "head_size": 16, "mlp_width": 60, "lora_rank": 2,
+                             "lora_targets": "attn.c_proj|c_gate", "documents": True}),
+    ((101, 2, 2, 64, 3, 150), {"documents": True}),
+    ((97, 2, 4, 64, 2, 70), {**GPT2, "documents": True, "completions": True}),
+    ((97, 2, 4, 64, 2, 133), {**LLAMA, "n_kv_head": 1, "documents": True}),
+    ((97, 2, 4, 64, 2, 70), {**LLAMA, "completions": True}),
 ]
 LOSS_LIMIT, GRADIENT_LIMIT, LOGIT_LIMIT = 1e-5, 1e-4, 1e-4
 
@@ -55,25 +65,34 @@ def run_case(program, folder, case):
     tokens, targets = torch.randint(vocabulary, (2, B, T), generator=generator)
     (folder / "config.json").write_text(json.dumps(config))
     files.write_safetensors(folder / "model.safetensors", weights)
-    both = torch.stack((tokens, targets)).to(torch.int32).numpy()
-    (folder / "tokens.bin").write_bytes(both.tobytes())
+    starts = None
+    parts = [tokens, targets]
+    if table.get("completions"):
+        parts[1] = targets = torch.where(torch.rand(B, T, generator=generator) < 0.6, targets, -1)
+    if table.get("documents"):
+        begins = torch.where(torch.rand(B, T, generator=generator) < 0.05, torch.arange(T), 0)
+        starts = begins.cummax(1).values
+        parts.append(starts)
+    (folder / "tokens.bin").write_bytes(torch.stack(parts).to(torch.int32).numpy().tobytes())
 
     # In double precision, so that the difference is all ours.
     weights = {name: w.detach().double().requires_grad_() for name, w in weights.items()}
-    logits = reference.forward(config, weights, tokens)
-    loss = files.loss_of(logits, targets)
+    logits = reference.forward(config, weights, tokens, starts)
+    counts = targets.flatten() >= 0
+    loss = files.loss_of(logits.flatten(0, 1)[counts], targets.flatten()[counts])
     loss.backward()
 
     ours = float(subprocess.run([program, folder, str(B), str(T)], check=True, text=True,
                                 stdout=subprocess.PIPE).stdout)
     findings = [("loss", abs(ours - loss.item()) / max(1.0, loss.item()), LOSS_LIMIT)]
     our_logits = files.read_safetensors(folder / "logits.safetensors")["logits"]
-    expected = logits[0, T - our_logits.shape[0]:]
+    expected = reference.forward(config, weights, tokens[:1])[0, T - our_logits.shape[0]:]
     findings.append(("logits", (our_logits - expected).abs().max().item() / max(1.0, expected.abs().max().item()),
                      LOGIT_LIMIT))
     gradients = files.read_safetensors(folder / "gradients.safetensors")
-    assert gradients.keys() == weights.keys()
-    for name, weight in weights.items():
+    trained = {name: w for name, w in weights.items() if not config.get("lora_rank") or ".lora_" in name}
+    assert gradients.keys() == trained.keys()
+    for name, weight in trained.items():
         # The exact gradient of q and k at T = 1 is 0: there the bound is an absolute one.
         norm = max(weight.grad.norm().item(), 1e-2)
         assert gradients[name].shape == weight.shape, name

@@ -37,6 +37,14 @@ def main():
                 ("--sample-every", 2), ("--checkpoint-freq", 0)]
     with tempfile.TemporaryDirectory(prefix="mousse-bits-") as folder:
         lab = harness.Lab(sys.argv[1], folder)
+        for fine in (["--lora-rank", 3], ["--freeze", "wte|h.0", "--separate-documents"], ["--n-layer", 5, "--lora-rank", 2]):
+            seen = set()
+            for variant in (["--threads", 1], ["--threads", 3, "--recompute", "on"], ["--recompute", "off"]):
+                lab.train(lab.folder / "run", "mousse", STEPS, *fine, *variant)
+                seen.add(harness.digest(lab.folder / "run", STEPS))
+                shutil.rmtree(lab.folder / "run")
+            assert len(seen) == 1, f"{fine}: {seen}"
+            print(f"{fine}: one checksum", flush=True)
         for optimizer in harness.OPTIMIZERS:
             seen = {}
             for variant in variants if optimizer == "mousse" else variants[:3]:

@@ -142,7 +142,8 @@ static float *options_threads(int threads, const gpt_batch *batch, float *loss, 
 {
   mo_error error = {{0}};
   gpt_params *params = make_params(&odd, true);
-  gpt_pass *pass = make_pass(params, (gpt_shape){batch->batch, batch->sequence, threads, true});
+  gpt_pass *pass =
+      make_pass(params, (gpt_shape){batch->batch, batch->sequence, threads, true, false});
   float plain = 0;
   assert_int_equal(gpt_gradients(pass, batch, 1.0f, false, loss, &error), MOUSSE_OK);
   assert_int_equal(gpt_loss(pass, batch, &plain, &error), MOUSSE_OK);
@@ -163,7 +164,7 @@ static void test_same_bits_at_any_number_of_threads(void **state)
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     const size_t rows = shapes[i][0] * shapes[i][1];
     uint32_t *tokens = make_tokens(2 * rows, odd.vocab_size, i);
-    const gpt_batch batch = {tokens, tokens + rows, shapes[i][0], shapes[i][1]};
+    const gpt_batch batch = {tokens, tokens + rows, shapes[i][0], shapes[i][1], NULL};
     float expected_loss = 0, loss = 0;
     size_t count = 0;
     float *expected = options_threads(1, &batch, &expected_loss, &count);
@@ -183,12 +184,12 @@ static void test_micro_batches_add_up(void **state)
   (void)state;
   mo_error error = {{0}};
   gpt_params *params = make_params(&odd, true);
-  gpt_pass *pass = make_pass(params, (gpt_shape){2, 70, 2, true});
+  gpt_pass *pass = make_pass(params, (gpt_shape){2, 70, 2, true, false});
   uint32_t *tokens = make_tokens(280, odd.vocab_size, 5);
   const size_t count = params->value_count;
   float *whole = malloc(count * sizeof *whole), loss = 0, first = 0, second = 0;
   assert_non_null(whole);
-  gpt_batch batch = {tokens, tokens + 140, 2, 70};
+  gpt_batch batch = {tokens, tokens + 140, 2, 70, NULL};
   assert_int_equal(gpt_gradients(pass, &batch, 1.0f, false, &loss, &error), MOUSSE_OK);
   memcpy(whole, params->gradients, count * sizeof *whole);
 
@@ -233,9 +234,9 @@ static void test_complete_gradients_stay_as_they_are(void **state)
   mo_error error = {{0}};
   float loss = 0;
   gpt_params *params = make_params(&odd, true);
-  gpt_pass *pass = make_pass(params, (gpt_shape){2, 150, 2, true});
+  gpt_pass *pass = make_pass(params, (gpt_shape){2, 150, 2, true, false});
   uint32_t *tokens = make_tokens(301, odd.vocab_size, 7);
-  const gpt_batch batch = {tokens, tokens + 1, 2, 150};
+  const gpt_batch batch = {tokens, tokens + 1, 2, 150, NULL};
   completed c = {params, calloc(params->value_count, sizeof(float)), 0, 0};
   assert_non_null(c.copy);
   gpt_pass_watch(pass, take_run, &c);
@@ -255,10 +256,10 @@ static void test_bad_batches_change_nothing(void **state)
   (void)state;
   mo_error error = {{0}};
   gpt_params *params = make_params(&odd, true);
-  gpt_pass *pass = make_pass(params, (gpt_shape){1, 8, 1, true});
+  gpt_pass *pass = make_pass(params, (gpt_shape){1, 8, 1, true, false});
   uint32_t tokens[9] = {0};
   float loss = -1;
-  gpt_batch batch = {tokens, tokens + 1, 1, 8};
+  gpt_batch batch = {tokens, tokens + 1, 1, 8, NULL};
   memset(params->gradients, 0x11, params->value_count * sizeof(float));
   const float before = params->gradients[0];
   tokens[8] = 53; /* the last target */
@@ -275,11 +276,11 @@ static void test_bad_batches_change_nothing(void **state)
   for (size_t i = 0; i < params->value_count; i++) assert_true(params->gradients[i] == before);
   gpt_pass_destroy(pass);
 
-  const gpt_shape shapes[] = {{0, 8, 1, true},
-                              {1, 0, 1, true},
-                              {1, 151, 1, true},
-                              {SIZE_MAX, 8, 1, true},
-                              {1, 8, 100000, true}};
+  const gpt_shape shapes[] = {{0, 8, 1, true, false},
+                              {1, 0, 1, true, false},
+                              {1, 151, 1, true, false},
+                              {SIZE_MAX, 8, 1, true, false},
+                              {1, 8, 100000, true, false}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     assert_int_equal(gpt_pass_create(&pass, params, &shapes[i], NULL, &error),
                      MOUSSE_OUT_OF_RANGE);
@@ -292,12 +293,12 @@ static void test_evaluation_needs_no_gradient_memory(void **state)
 {
   (void)state;
   mo_error error = {{0}};
-  const gpt_shape training = {2, 100, 2, true}, evaluation = {2, 100, 2, false};
+  const gpt_shape training = {2, 100, 2, true, false}, evaluation = {2, 100, 2, false, false};
   assert_true(gpt_plan_bytes(&odd, &evaluation) < gpt_plan_bytes(&odd, &training) / 3 * 2);
   gpt_params *params = make_params(&odd, false), *full = make_params(&odd, true);
   gpt_pass *pass = make_pass(params, evaluation), *trainer = make_pass(full, training);
   uint32_t *tokens = make_tokens(400, odd.vocab_size, 9);
-  const gpt_batch batch = {tokens, tokens + 200, 2, 100};
+  const gpt_batch batch = {tokens, tokens + 200, 2, 100, NULL};
   float loss = 0, expected = 0;
   assert_int_equal(gpt_loss(pass, &batch, &loss, &error), MOUSSE_OK);
   assert_int_equal(gpt_loss(trainer, &batch, &expected, &error), MOUSSE_OK);
@@ -336,7 +337,7 @@ static void test_memory_planned_is_memory_used(void **state)
 {
   (void)state;
   mo_error error = {{0}};
-  const gpt_shape shapes[] = {{2, 100, 3, true}, {1, 7, 1, false}};
+  const gpt_shape shapes[] = {{2, 100, 3, true, false}, {1, 7, 1, false, false}};
   for (size_t i = 0; i < 2; i++) {
     meter m = {0};
     const mo_allocator allocator = {meter_allocate, meter_release, &m};
@@ -361,7 +362,7 @@ static void test_memory_planned_is_memory_used(void **state)
 static void test_every_allocation_may_fail(void **state)
 {
   (void)state;
-  const gpt_shape shape = {1, 8, 1, true};
+  const gpt_shape shape = {1, 8, 1, true, false};
   for (size_t fail_at = 1; fail_at <= 7; fail_at++) {
     meter m = {.fail_at = fail_at};
     const mo_allocator allocator = {meter_allocate, meter_release, &m};
@@ -390,10 +391,10 @@ static void test_generator_agrees_with_the_full_pass(void **state)
   mo_error error = {{0}};
   enum { LENGTH = 140 };
   gpt_params *params = make_params(&odd, false);
-  gpt_pass *pass = make_pass(params, (gpt_shape){1, LENGTH, 2, false});
+  gpt_pass *pass = make_pass(params, (gpt_shape){1, LENGTH, 2, false, false});
   gpt_generator *generator = NULL;
   uint32_t *tokens = make_tokens(LENGTH + 1, odd.vocab_size, 3);
-  const gpt_batch batch = {tokens, tokens + 1, 1, LENGTH};
+  const gpt_batch batch = {tokens, tokens + 1, 1, LENGTH, NULL};
   float expected = 0;
   double sum = 0;
   assert_int_equal(gpt_loss(pass, &batch, &expected, &error), MOUSSE_OK);

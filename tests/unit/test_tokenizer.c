@@ -345,8 +345,8 @@ static void test_batches_and_cuts(void **state)
       const size_t part = pass == 1 && left > 30
                               ? tokenizer_cut(&tokenizer, scratch, prose + at, left, 1, 30)
                               : left;
-      assert_int_equal(batch_encoder_add(batch, prose + at, part, at == 0, &full, &error),
-                       MOUSSE_OK);
+      assert_int_equal(
+          batch_encoder_add(batch, prose + at, part, at == 0, false, &full, &error), MOUSSE_OK);
       at += part;
     }
     assert_true(pass == 0 || batch_encoder_count(batch) > 10);

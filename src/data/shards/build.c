@@ -59,10 +59,16 @@ static json_t *make_recipe(const dataset_options *options, const file_list *file
     json_decref(inputs);
     return NULL;
   }
-  return json_pack("{s:s, s:s, s:f, s:I, s:s, s:s, s:o}", "name", options->name, "tokenizer",
-                   options->tokenizer, "val_fraction", options->val_fraction, "shard_tokens",
-                   (json_int_t)options->shard_tokens, "field", options->field, "separator",
-                   options->separator, "inputs", inputs);
+  json_t *recipe =
+      json_pack("{s:s, s:s, s:f, s:I, s:s, s:s, s:o}", "name", options->name, "tokenizer",
+                options->tokenizer, "val_fraction", options->val_fraction, "shard_tokens",
+                (json_int_t)options->shard_tokens, "field", options->field, "separator",
+                options->separator, "inputs", inputs);
+  if (recipe == NULL || options->completion == NULL) return recipe;
+  if (json_object_set_new(recipe, "completion", json_string(options->completion)) == 0)
+    return recipe;
+  json_decref(recipe);
+  return NULL;
 }
 
 /* Is there a finished directory, and was it made by this recipe? */
@@ -101,6 +107,7 @@ static mousse_status train_on(bpe_trainer *trainer, const dataset_options *optio
   mo_corpus *text = NULL;
   corpus_piece piece;
   const corpus_options read = {.field = options->field,
+                               .completion = options->completion,
                                .separator = options->separator,
                                .cut = cut_training_text,
                                .cut_user = trainer};
@@ -154,19 +161,23 @@ static bool goes_to_val(build *b, uint64_t length)
   return wanted - (double)b->val_bytes >= 0.5 * (double)length;
 }
 
+/* A completion goes where its prompt went. What ends it, the next document's first token, is
+ * learned with it. */
 static mousse_status write_unit(build *b, const batch_unit *unit, mo_error *error)
 {
-  const bool to_val = goes_to_val(b, unit->length);
+  const bool whole = goes_to_val(b, unit->length);
+  const bool together = unit->is_completion && !unit->starts_document;
+  const bool to_val = together ? b->last_to_val : whole;
   split_writer *part = to_val ? &b->val : &b->train;
   if (to_val) b->val_bytes += unit->length;
   if (unit->starts_document || to_val != b->last_to_val) {
-    MO_TRY(split_writer_add(part, &b->tokenizer->end_of_text, 1, error));
+    MO_TRY(split_writer_add(part, &b->tokenizer->end_of_text, 1, true, error));
     if (b->tokenizer->start_of_text != TOKENIZER_NONE)
-      MO_TRY(split_writer_add(part, &b->tokenizer->start_of_text, 1, error));
+      MO_TRY(split_writer_add(part, &b->tokenizer->start_of_text, 1, false, error));
     part->counts.documents++;
   }
   b->last_to_val = to_val;
-  return split_writer_add(part, unit->ids.ids, unit->ids.count, error);
+  return split_writer_add(part, unit->ids.ids, unit->ids.count, unit->is_completion, error);
 }
 
 static mousse_status write_batch(build *b, batch_encoder *batch, mo_error *error)
@@ -237,8 +248,8 @@ static mousse_status write_text(build *b, mo_corpus *text, batch_encoder *batch,
   report(b->options, "tokenizing", text);
   MO_TRY(corpus_next(text, &piece, error));
   while (piece.length > 0) {
-    MO_TRY(batch_encoder_add(batch, piece.text, piece.length, piece.starts_document, &full,
-                             error));
+    MO_TRY(batch_encoder_add(batch, piece.text, piece.length, piece.starts_document,
+                             piece.is_completion, &full, error));
     if (full) MO_TRY(write_batch(b, batch, error));
     if (full) report(b->options, "tokenizing", text);
     MO_TRY(corpus_next(text, &piece, error));
@@ -264,6 +275,7 @@ static mousse_status write_shards(build *b, uint64_t input_bytes, mo_error *erro
   batch_encoder *batch = NULL;
   cutter cut = {.tokenizer = b->tokenizer};
   const corpus_options read = {.field = b->options->field,
+                               .completion = b->options->completion,
                                .separator = b->options->separator,
                                .piece_bytes = piece_size(b->options, input_bytes),
                                .cut = cut_text,
@@ -290,7 +302,8 @@ static mousse_status fill_directory(build *b, const char *directory, uint64_t in
   const split_writer part = {.directory = directory,
                              .name = b->options->name,
                              .vocabulary = b->tokenizer->tokens.count,
-                             .shard_tokens = b->options->shard_tokens};
+                             .shard_tokens = b->options->shard_tokens,
+                             .has_targets = b->options->completion != NULL};
   if (b->tokenizer->end_of_text == TOKENIZER_NONE)
     return mo_fail(error, MOUSSE_BAD_FORMAT,
                    "tokenizer '%s' has no end-of-text token (%s) to mark documents with",
@@ -310,7 +323,8 @@ static mousse_status fill_directory(build *b, const char *directory, uint64_t in
   return dataset_write(&made, directory, recipe, error);
 }
 
-/* NAME_train_000000.bin and NAME_val_000000.bin of any NAME, also while they are written. */
+/* NAME_train_000000.bin and NAME_val_000000.bin of any NAME and their targets, also while they are
+ * written. */
 static bool is_shard(const char *name)
 {
   static const char *const splits[] = {"_train_", "_val_"};
@@ -318,7 +332,9 @@ static bool is_shard(const char *name)
     for (const char *at = strstr(name, splits[i]); at != NULL; at = strstr(at + 1, splits[i])) {
       const char *digits = at + strlen(splits[i]);
       const char *rest = digits + strspn(digits, "0123456789");
-      if (at > name && rest - digits >= 6 && mo_is_file_of(rest, ".bin")) return true;
+      if (at > name && rest - digits >= 6 &&
+          (mo_is_file_of(rest, ".bin") || mo_is_file_of(rest, ".targets")))
+        return true;
     }
   return false;
 }

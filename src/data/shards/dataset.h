@@ -1,6 +1,7 @@
 /* dataset.h - a directory of token shards, with or without the manifest that we write.
  *
  *     NAME_train_000000.bin ...  NAME_val_000000.bin ...   shards (shard.h)
+ *     NAME_train_000000.targets ...                        which tokens are to be learned, if not all
  *     tokenizer.json                                       what made the tokens
  *     manifest.json                                        written last
  *
@@ -51,6 +52,7 @@ typedef struct dataset_options {
   double val_fraction;
   uint64_t shard_tokens;
   const char *field, *separator; /* as in corpus.h */
+  const char *completion;        /* likewise; NULL: all tokens are to be learned */
   int threads;
   /* Called now and then: how much of the inputs' bytes is done. May be NULL. */
   void (*progress)(void *user, const char *stage, uint64_t done, uint64_t total);

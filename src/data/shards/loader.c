@@ -65,8 +65,14 @@ static mousse_status index_windows(mo_loader *loader, mo_error *error)
 mousse_status loader_open(mo_loader *loader, const shard_set *set, size_t length,
                           uint64_t batch, loader_order order, uint64_t seed, mo_error *error)
 {
-  *loader = (struct mo_loader){
-      .set = set, .length = length, .batch = batch, .seed = seed, .order = order};
+  *loader = (struct mo_loader){.set = set,
+                               .length = length,
+                               .batch = batch,
+                               .seed = seed,
+                               .order = order,
+                               .document_token = LOADER_NONE};
+  for (size_t k = 0; k < set->count; k++)
+    loader->has_targets = loader->has_targets || set->shards[k].targets != NULL;
   if (length == 0 || batch == 0)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "batches of %llu sequences of %zu tokens: both must be at least 1",
@@ -151,7 +157,33 @@ mousse_status loader_read(const mo_loader *loader, uint64_t window, uint32_t *in
   const size_t start = (size_t)(window - loader->first[k]) * length;
   MO_TRY(shard_read(shard, start, length, inputs, error));
   memcpy(targets, inputs + 1, (length - 1) * sizeof *targets);
-  return shard_read(shard, start + length, 1, targets + length - 1, error);
+  MO_TRY(shard_read(shard, start + length, 1, targets + length - 1, error));
+  for (size_t i = 0; shard->targets != NULL && i < length; i++)
+    if (!shard_is_target(shard, start + i + 1)) targets[i] = LOADER_NONE;
+  return MOUSSE_OK;
+}
+
+uint64_t loader_targets(const mo_loader *loader, uint64_t step)
+{
+  uint64_t count = 0;
+  for (uint64_t b = 0; b < loader->batch; b++) {
+    const uint64_t window = loader_window(loader, step, b);
+    const size_t k = shard_of(loader, window);
+    const size_t start = (size_t)(window - loader->first[k]) * loader->length;
+    for (size_t i = 1; i <= loader->length; i++)
+      count += shard_is_target(&loader->set->shards[k], start + i);
+  }
+  return count;
+}
+
+void loader_documents(const mo_loader *loader, const uint32_t *inputs, size_t count,
+                      uint32_t *starts)
+{
+  for (size_t i = 0; i < count * loader->length; i++) {
+    const size_t place = i % loader->length;
+    starts[i] = place > 0 ? starts[i - 1] : 0;
+    if (inputs[i] == loader->document_token) starts[i] = (uint32_t)place;
+  }
 }
 
 mousse_status loader_fill(const mo_loader *loader, uint64_t step, uint64_t first, size_t count,

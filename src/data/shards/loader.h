@@ -26,6 +26,8 @@
 #include "data/shards/dealing.h"
 #include "data/shards/shard_set.h"
 
+#define LOADER_NONE UINT32_MAX /* as a target: a token that is not to be learned (shard.h) */
+
 typedef enum loader_order { LOADER_SEQUENTIAL, LOADER_SHUFFLED } loader_order;
 
 typedef struct mo_loader {
@@ -38,6 +40,10 @@ typedef struct mo_loader {
   uint64_t seed;
   loader_order order;
   mo_dealing dealing; /* owned; empty when there is one source */
+  bool has_targets;   /* some shard says which tokens are to be learned */
+  /* The token that documents start with, to be set by whoever wants them told apart;
+   * LOADER_NONE: a window is one document. */
+  uint32_t document_token;
 } mo_loader;
 
 /* Fails when the set, or a source of it, has no window of this length. */
@@ -48,13 +54,20 @@ void loader_close(mo_loader *loader); /* accepts a zeroed or closed loader */
 /* Which window sequence i of step s is. */
 uint64_t loader_window(const mo_loader *loader, uint64_t step, uint64_t sequence);
 
-/* Reads one window; inputs and targets hold T ids each. */
+/* Reads one window; inputs and targets hold T ids each; a target may be LOADER_NONE. */
 mousse_status loader_read(const mo_loader *loader, uint64_t window, uint32_t *inputs,
                           uint32_t *targets, mo_error *error);
 
 /* Reads sequences first .. first + count - 1 of a step, row after row: count x T ids each. */
 mousse_status loader_fill(const mo_loader *loader, uint64_t step, uint64_t first, size_t count,
                           uint32_t *inputs, uint32_t *targets, mo_error *error);
+
+/* How many targets of a step's batch are to be learned. */
+uint64_t loader_targets(const mo_loader *loader, uint64_t step);
+
+/* For each token of `count` windows where in its window its document starts. */
+void loader_documents(const mo_loader *loader, const uint32_t *inputs, size_t count,
+                      uint32_t *starts);
 
 /* The permutation P above. */
 uint64_t loader_permute(uint64_t seed, uint64_t epoch, uint64_t place, uint64_t count);

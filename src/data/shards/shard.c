@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "token shards are mapped as they are: this needs a little-endian machine"
@@ -55,6 +56,16 @@ mousse_status shard_parse(mo_shard *shard, const char *path, const void *data, s
   return MOUSSE_OK;
 }
 
+static mousse_status open_targets(mo_shard *shard, mo_error *error)
+{
+  char path[4096];
+  if (!shard_targets_path(path, sizeof path, shard->path) || access(path, F_OK) != 0)
+    return MOUSSE_OK;
+  MO_TRY(mo_map_open(&shard->targets_map, path, error));
+  return shard_parse_targets(path, shard->targets_map.data, shard->targets_map.size,
+                             shard->count, &shard->targets, error);
+}
+
 mousse_status shard_open(mo_shard *shard, const char *path, uint32_t vocabulary,
                          mo_error *error)
 {
@@ -71,12 +82,15 @@ mousse_status shard_open(mo_shard *shard, const char *path, uint32_t vocabulary,
     shard->device = info.st_dev;
     shard->inode = info.st_ino;
   }
-  return MOUSSE_OK;
+  const mousse_status targets = open_targets(shard, error);
+  if (targets != MOUSSE_OK) shard_close(shard);
+  return targets;
 }
 
 void shard_close(mo_shard *shard)
 {
   mo_map_close(&shard->map);
+  mo_map_close(&shard->targets_map);
   *shard = (struct mo_shard){0};
 }
 

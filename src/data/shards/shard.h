@@ -4,7 +4,13 @@
  *     tokens, little-endian:   magic 20240520, version 1: uint16
  *                              magic 20240801, version 7: uint32
  *
- * The file is exactly 1024 + count * width bytes long. The count is an int32, so a shard holds
+ * The file is exactly 1024 + count * width bytes long. Beside NAME.bin there may be NAME.targets,
+ * which says which tokens are to be learned (those of completions, not of prompts):
+ *
+ *     256 little-endian int32: [0] 20261116, [1] version 1, [2] the same count, the rest 0
+ *     count bits, the first token's the lowest of the first byte; unused ones are 0
+ *
+ * Without it all are. The count is an int32, so a shard holds
  * fewer than 2^31 tokens and may well be larger than 2 GiB.
  */
 #ifndef MOUSSE_DATA_SHARDS_SHARD_H
@@ -12,6 +18,7 @@
 
 #include "base/file.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -19,17 +26,21 @@ enum {
   SHARD_MAGIC_16 = 20240520,
   SHARD_VERSION_16 = 1,
   SHARD_MAGIC_32 = 20240801,
-  SHARD_VERSION_32 = 7
+  SHARD_VERSION_32 = 7,
+  SHARD_MAGIC_TARGETS = 20261116,
+  SHARD_VERSION_TARGETS = 1
 };
 
 /* A shard opened for reading: memory-mapped, header and size checked. */
 typedef struct mo_shard {
   const unsigned char *tokens; /* inside map */
   size_t count;
-  size_t width;           /* bytes of a token: 2 or 4 */
-  uint32_t vocabulary;    /* ids are below this; 0: any id */
-  mo_map map;             /* owned; empty for a shard in memory */
-  uint64_t device, inode; /* of the file: tell when it shrinks under the map */
+  size_t width;                 /* bytes of a token: 2 or 4 */
+  uint32_t vocabulary;          /* ids are below this; 0: any id */
+  mo_map map;                   /* owned; empty for a shard in memory */
+  const unsigned char *targets; /* bits, inside targets_map; NULL: all tokens are targets */
+  mo_map targets_map;           /* owned */
+  uint64_t device, inode;       /* of the file: tell when it shrinks under the map */
   char path[4096];
 } mo_shard;
 
@@ -40,6 +51,16 @@ void shard_close(mo_shard *shard); /* accepts a zeroed or closed shard */
 /* The same checks on bytes in memory, which stay borrowed. */
 mousse_status shard_parse(mo_shard *shard, const char *path, const void *data, size_t size,
                           uint32_t vocabulary, mo_error *error);
+
+/* The bits of NAME.targets, for a shard of `count` tokens; data stays borrowed. */
+mousse_status shard_parse_targets(const char *path, const void *data, size_t size, size_t count,
+                                  const unsigned char **bits, mo_error *error);
+static inline bool shard_is_target(const mo_shard *shard, size_t token)
+{
+  return shard->targets == NULL || (shard->targets[token / 8] >> token % 8 & 1) != 0;
+}
+/* "NAME.bin" has "NAME.targets"; false: the path is too long, or no such name. */
+bool shard_targets_path(char *path, size_t capacity, const char *shard);
 
 /* Copies tokens [first, first + count) to ids. Fails, naming the place, when a token is not in
  * the vocabulary, when the range is outside, or when the file has become shorter. */
@@ -61,5 +82,18 @@ mousse_status shard_writer_add(shard_writer *writer, const uint32_t *ids, size_t
                                mo_error *error);
 mousse_status shard_writer_commit(shard_writer *writer, mo_error *error);
 void shard_writer_abandon(shard_writer *writer);
+
+/* shard_targets.c: NAME.targets, likewise; all of `count` tokens are targets, or none is. */
+typedef struct targets_writer {
+  mo_writer file;
+  uint64_t count;
+  unsigned char bits; /* of the last tokens, fewer than eight */
+} targets_writer;
+
+mousse_status targets_writer_open(targets_writer *writer, const char *path, mo_error *error);
+mousse_status targets_writer_add(targets_writer *writer, bool are_targets, size_t count,
+                                 mo_error *error);
+mousse_status targets_writer_commit(targets_writer *writer, mo_error *error);
+void targets_writer_abandon(targets_writer *writer);
 
 #endif

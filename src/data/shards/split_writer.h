@@ -8,13 +8,16 @@ typedef struct split_writer {
   const char *directory, *name, *split; /* borrowed */
   uint32_t vocabulary;
   uint64_t shard_tokens; /* a shard is full with this many */
+  bool has_targets;      /* it is said which tokens are to be learned */
   bool is_open;
   shard_writer shard;
+  targets_writer targets; /* open with the shard, with has_targets */
   dataset_split counts;
 } split_writer;
 
+/* are_targets: with has_targets, whether these are to be learned. */
 mousse_status split_writer_add(split_writer *writer, const uint32_t *ids, size_t count,
-                               mo_error *error);
+                               bool are_targets, mo_error *error);
 mousse_status split_writer_finish(split_writer *writer, mo_error *error);
 void split_writer_abandon(split_writer *writer);
 

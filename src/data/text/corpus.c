@@ -16,6 +16,7 @@ struct mo_corpus {
   size_t start;
   bool document_ended;  /* all of the document is in text */
   bool starts_document; /* the next piece is its first */
+  size_t prompt;        /* with completions: what of the prompt is not yet handed out */
 };
 
 mousse_status corpus_open(mo_corpus **opened, const char *const *inputs, size_t count,
@@ -77,6 +78,7 @@ static mousse_status fetch(mo_corpus *c, mo_error *error)
     MO_TRY(
         source_open(&c->source, file_list_get(&c->files, c->next_file++), &c->options, error));
   MO_TRY(source_more(c->source, &c->text, &c->document_ended, &file_ended, error));
+  c->prompt = source_prompt(c->source);
   if (!file_ended) return MOUSSE_OK;
   source_note(c->source, file_list_get(&c->files, c->next_file - 1), &c->notes);
   c->consumed += source_consumed(c->source);
@@ -89,6 +91,7 @@ static mousse_status fetch(mo_corpus *c, mo_error *error)
  * the piece does not depend on the sizes in which the text came in. */
 static size_t ready(const mo_corpus *c)
 {
+  if (c->options.completion != NULL) return c->prompt > 0 ? c->prompt : c->text.size - c->start;
   const size_t length = c->text.size - c->start, piece = c->options.piece_bytes;
   if (length < piece + AHEAD && !c->document_ended) return 0;
   if (length <= piece) return length;
@@ -113,7 +116,9 @@ mousse_status corpus_next(mo_corpus *c, corpus_piece *piece, mo_error *error)
   for (;;) {
     const size_t length = ready(c);
     if (length > 0) {
-      *piece = (corpus_piece){c->text.data + c->start, length, c->starts_document};
+      *piece = (corpus_piece){c->text.data + c->start, length, c->starts_document,
+                              c->options.completion != NULL && c->prompt == 0};
+      c->prompt = 0;
       c->start += length;
       c->starts_document = false;
       return MOUSSE_OK;

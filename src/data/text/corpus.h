@@ -21,7 +21,11 @@ typedef size_t (*corpus_cut)(void *user, const char *text, size_t length, size_t
                              size_t most);
 
 typedef struct corpus_options {
-  const char *field;     /* of JSON lines; NULL: "text" */
+  const char *field; /* of JSON lines; NULL: "text" */
+  /* Of JSON lines: a second field. Then all inputs must be JSON lines, and a line is a document of
+   * two pieces, however long: its field, a prompt, which may be empty or missing, and this one,
+   * a completion, which may not. NULL: there is none. */
+  const char *completion;
   const char *separator; /* NULL or "": none */
   size_t piece_bytes;    /* the longest piece, usually also the length; 0: 64 KiB */
   corpus_cut cut;        /* NULL: anywhere */
@@ -32,6 +36,7 @@ typedef struct corpus_piece {
   const char *text; /* valid until the next call */
   size_t length;    /* 0: there is no more */
   bool starts_document;
+  bool is_completion;
 } corpus_piece;
 
 /* What is odd about the text files that have been read so far. */
@@ -76,6 +81,13 @@ uint64_t source_consumed(const mo_source *source);
 /* Adds what is odd about it, once it has ended. path: as notes shall name it. */
 void source_note(const mo_source *source, const char *path, corpus_notes *notes);
 
+/* What a line of prompt and completion is, told by the length of the prompt within the text. */
+size_t source_prompt(const mo_source *source);
+
+/* The same of one line in memory; *prompt: that length. */
+mousse_status source_parse_pair(const char *path, uint64_t line, const char *data, size_t size,
+                                const char *field, const char *completion, mo_buffer *text,
+                                size_t *prompt, mo_error *error);
 /* The text of one JSON line. */
 mousse_status source_parse_line(const char *path, uint64_t line, const char *data, size_t size,
                                 const char *field, mo_buffer *text, mo_error *error);

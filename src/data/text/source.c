@@ -18,7 +18,8 @@ typedef enum kind { TEXT_FILE, JSON_LINES } kind;
 
 struct mo_source {
   kind kind;
-  const char *field, *separator; /* borrowed */
+  const char *field, *completion, *separator; /* borrowed; completion may be NULL */
+  size_t prompt;                              /* of the last line: its length in the text */
   text_stream *stream;
   uint64_t line;     /* of JSON lines, from 1 */
   mo_buffer pending; /* read from the stream but not yet handed on */
@@ -110,8 +111,14 @@ mousse_status source_open(mo_source **opened, const char *path, const corpus_opt
   snprintf(s->path, sizeof s->path, "%s", path);
   s->kind = kind_of(path);
   s->field = options->field != NULL ? options->field : "text";
+  s->completion = options->completion;
   s->separator = options->separator != NULL ? options->separator : "";
-  mousse_status status = text_stream_open(&s->stream, path, error);
+  mousse_status status = MOUSSE_OK;
+  if (s->completion != NULL && s->kind != JSON_LINES)
+    status =
+        mo_fail(error, MOUSSE_BAD_FORMAT,
+                "%s: prompts and completions are read from JSON lines (.jsonl, .ndjson)", path);
+  if (status == MOUSSE_OK) status = text_stream_open(&s->stream, path, error);
   if (status == MOUSSE_OK) status = look_at_start(s, error);
   if (status != MOUSSE_OK) {
     source_close(s);
@@ -182,29 +189,75 @@ static mousse_status more_text(mo_source *s, mo_buffer *text, bool *document_end
   return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for a document", s->path);
 }
 
-mousse_status source_parse_line(const char *path, uint64_t line, const char *data, size_t size,
-                                const char *field, mo_buffer *text, mo_error *error)
+/* A line as an object; owned. */
+static mousse_status parse_object(const char *path, uint64_t line, const char *data,
+                                  size_t size, json_t **object, mo_error *error)
 {
   json_error_t problem;
   const unsigned long long number = line;
   if (size >= MOST_VALUES && mo_json_values(data, size) > MOST_VALUES)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %llu has more than %d JSON values", path,
                    number, MOST_VALUES);
-  json_t *object = json_loadb(data, size, JSON_ALLOW_NUL, &problem);
-  if (object == NULL && json_error_code(&problem) == json_error_out_of_memory)
+  *object = json_loadb(data, size, JSON_ALLOW_NUL, &problem);
+  if (*object != NULL) return MOUSSE_OK;
+  if (json_error_code(&problem) == json_error_out_of_memory)
     return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for line %llu", path, number);
-  if (object == NULL)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %llu, column %d: %s", path, number,
-                   problem.column, problem.text);
+  return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %llu, column %d: %s", path, number,
+                 problem.column, problem.text);
+}
+
+static mousse_status add_field(const char *path, uint64_t line, const json_t *object,
+                               const char *field, mo_buffer *text, mo_error *error)
+{
   const json_t *value = json_object_get(object, field);
-  mousse_status status = MOUSSE_OK;
+  const unsigned long long number = line;
   if (!json_is_string(value))
-    status = mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %llu has no text in field '%s'", path,
-                     number, field);
-  else if (!mo_buffer_add(text, json_string_value(value), json_string_length(value)))
-    status = mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for line %llu", path, number);
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %llu has no text in field '%s'", path,
+                   number, field);
+  if (mo_buffer_add(text, json_string_value(value), json_string_length(value)))
+    return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for line %llu", path, number);
+}
+
+mousse_status source_parse_line(const char *path, uint64_t line, const char *data, size_t size,
+                                const char *field, mo_buffer *text, mo_error *error)
+{
+  json_t *object = NULL;
+  MO_TRY(parse_object(path, line, data, size, &object, error));
+  const mousse_status status = add_field(path, line, object, field, text, error);
   json_decref(object);
   return status;
+}
+
+static mousse_status add_pair(const char *path, uint64_t line, const json_t *object,
+                              const char *field, const char *completion, mo_buffer *text,
+                              size_t *prompt, mo_error *error)
+{
+  const size_t before = text->size;
+  if (json_object_get(object, field) != NULL)
+    MO_TRY(add_field(path, line, object, field, text, error));
+  *prompt = text->size - before;
+  MO_TRY(add_field(path, line, object, completion, text, error));
+  if (text->size - before > *prompt) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %llu: the completion '%s' is empty", path,
+                 (unsigned long long)line, completion);
+}
+
+mousse_status source_parse_pair(const char *path, uint64_t line, const char *data, size_t size,
+                                const char *field, const char *completion, mo_buffer *text,
+                                size_t *prompt, mo_error *error)
+{
+  json_t *object = NULL;
+  MO_TRY(parse_object(path, line, data, size, &object, error));
+  const mousse_status status =
+      add_pair(path, line, object, field, completion, text, prompt, error);
+  json_decref(object);
+  return status;
+}
+
+size_t source_prompt(const mo_source *s)
+{
+  return s->prompt;
 }
 
 /* The next line of pending, however long; its length includes the line end. */
@@ -231,6 +284,7 @@ static mousse_status more_json(mo_source *s, mo_buffer *text, bool *document_end
                                bool *file_ended, mo_error *error)
 {
   size_t length = 0;
+  s->prompt = 0;
   MO_TRY(whole_line(s, &length, error));
   *document_ended = true;
   *file_ended = length == 0;
@@ -242,6 +296,9 @@ static mousse_status more_json(mo_source *s, mo_buffer *text, bool *document_end
   while (blank < length && strchr(" \t\r\n", line[blank]) != NULL && line[blank] != '\0')
     blank++;
   if (blank == length) return MOUSSE_OK;
+  if (s->completion != NULL)
+    return source_parse_pair(s->path, s->line, line, length, s->field, s->completion, text,
+                             &s->prompt, error);
   return source_parse_line(s->path, s->line, line, length, s->field, text, error);
 }
 

@@ -48,12 +48,14 @@ void batch_encoder_close(batch_encoder *b)
 }
 
 mousse_status batch_encoder_add(batch_encoder *b, const char *text, size_t length,
-                                bool starts_document, bool *full, mo_error *error)
+                                bool starts_document, bool is_completion, bool *full,
+                                mo_error *error)
 {
   batch_unit *unit = &b->units[b->count];
   unit->start = b->text.size;
   unit->length = length;
   unit->starts_document = starts_document;
+  unit->is_completion = is_completion;
   if (!mo_buffer_add(&b->text, text, length))
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for %zu bytes of text", length);
   b->count++;

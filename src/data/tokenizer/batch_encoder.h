@@ -9,8 +9,8 @@
 #include "data/tokenizer/tokenizer.h"
 
 typedef struct batch_unit {
-  size_t start, length; /* of its text */
-  bool starts_document;
+  size_t start, length;                /* of its text */
+  bool starts_document, is_completion; /* as the caller has it */
   mo_id_list ids;
   mousse_status status;
   mo_error error;
@@ -24,7 +24,8 @@ void batch_encoder_close(batch_encoder *batch); /* accepts NULL */
 
 /* Adds a copy of text to the batch; *full: encode now. */
 mousse_status batch_encoder_add(batch_encoder *batch, const char *text, size_t length,
-                                bool starts_document, bool *full, mo_error *error);
+                                bool starts_document, bool is_completion, bool *full,
+                                mo_error *error);
 mousse_status batch_encoder_encode(batch_encoder *batch, mo_error *error);
 size_t batch_encoder_count(const batch_encoder *batch);
 const batch_unit *batch_encoder_get(const batch_encoder *batch, size_t number);

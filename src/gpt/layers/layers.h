@@ -44,6 +44,21 @@ void linear_vector_q8(float *y, const float *x, const uint32_t *blocks, const fl
                       size_t inputs, size_t first, size_t last, int add);
 void linear_pack_q8(const int8_t *numbers, uint32_t *block);
 
+/* lora.c: y += (scale x a^T) b^T beside a frozen matrix; low keeps what is in the bracket. */
+typedef struct lora_weights {
+  const float *a, *b; /* rank x inputs, outputs x rank */
+  size_t inputs, outputs, rank;
+  float scale;
+} lora_weights;
+void lora_forward(float *y, size_t y_stride, float *low, const float *x, const lora_weights *w,
+                  size_t rows);
+void lora_backward_low(float *d_low, const float *d_y, size_t d_y_stride, const lora_weights *w,
+                       size_t rows);
+/* d_x += d_low a */
+void lora_backward(float *d_x, const float *d_low, const lora_weights *w, size_t rows);
+/* weight += scale b a: from then on the adapter is part of it. */
+void lora_merge(float *weight, const lora_weights *w);
+
 /* bias.c: y += bias in every row; d_bias = the sum of d_y's rows. bias NULL: nothing. */
 void bias_forward(float *y, const float *bias, size_t rows, size_t width);
 void bias_backward(float *d_bias, const float *d_y, size_t rows, size_t width);
@@ -116,16 +131,19 @@ void qk_gain_backward(float *d, float *d_gain, const float *normal, size_t norma
 enum { ATTENTION_BLOCK = 64 };              /* query rows handled together */
 size_t attention_scratch(size_t positions); /* floats for either direction */
 /* Query rows at positions first, first + 1, ... (at most ATTENTION_BLOCK) against keys and
- * values at positions 0, 1, ...; log_sum (may be NULL) takes each row's log of the sum. */
+ * values at positions 0, 1, ...; log_sum (may be NULL) takes each row's log of the sum. starts:
+ * for each of these rows the first position that it sees, not falling; NULL: 0. */
 void attention_forward(float *y, size_t y_stride, float *log_sum, const float *q,
                        size_t q_stride, const float *k, const float *v, size_t kv_stride,
-                       size_t first, size_t rows, size_t head_size, float *scratch);
+                       size_t first, size_t rows, size_t head_size, const uint32_t *starts,
+                       float *scratch);
 /* A whole sequence of one head. The gradients d_q, d_k, d_v have the stride of q, k, v; with
- * add_all those of k and v, which several heads of q may share, are added to. */
+ * add_all those of k and v, which several heads of q may share, are added to. starts: of all
+ * rows. */
 void attention_backward(float *d_q, float *d_k, float *d_v, const float *d_y, const float *y,
                         size_t y_stride, const float *log_sum, const float *q, const float *k,
                         const float *v, size_t stride, size_t rows, size_t head_size,
-                        bool add_all, float *scratch);
+                        bool add_all, const uint32_t *starts, float *scratch);
 
 /* relu2.c: y = max(x, 0)^2, in place both ways; backward: d *= 2 * sqrt(y). */
 void relu2_forward(float *x, size_t count);
