@@ -128,7 +128,7 @@ static mousse_status set_recommended(const train_groups *groups, const train_opt
   /* Statistics of an adapter's long side would take more memory than the matrix beside it. */
   if (run->recipe == RECIPE_RECOMMENDED && run->lora_rank > 0 &&
       has_option(run->optimizer, "sides"))
-    MO_TRY(set_text(groups, group, "recipe", "sides", "small", error));
+    MO_TRY(set_text(groups, run, group, "recipe", "sides", "small", error));
   return MOUSSE_OK;
 }
 
