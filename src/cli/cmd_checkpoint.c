@@ -40,7 +40,8 @@ static mousse_status open_list(const char *run, char *root, size_t capacity,
   MO_TRY(checkpoint_list_open(list, root, error));
   if (list->count > 0) return MOUSSE_OK;
   checkpoint_list_close(list);
-  return mo_fail(error, MOUSSE_IO, "%s: there are no checkpoints", root);
+  return mo_fail(error, MOUSSE_IO, "%s: has no checkpoints; name the --out of 'mousse train'",
+                 run);
 }
 
 static void add_loss(cli_table *table, double loss)

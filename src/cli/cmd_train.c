@@ -7,6 +7,7 @@
 #include "train/estimate.h"
 #include "train/resolve.h"
 #include "train/run_model.h"
+#include "train/run_out.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static void print_run(const train_options *run)
   for (size_t i = 0; i < train_settings.count; i++) {
     char text[MO_SETTING_PATH];
     if (!mo_setting_text(&train_settings.rows[i], run, text, sizeof text)) continue;
-    printf("%s: %s\n", train_settings.rows[i].name, text[0] != '\0' ? text : "(default)");
+    printf("%s: %s\n", train_settings.rows[i].name, text[0] != '\0' ? text : "(none)");
   }
   for (size_t i = 0; i < run->option_count; i++)
     printf("%s.%s: %s\n", run->options[i].scalar ? "scalar" : "opt", run->options[i].name,
@@ -64,6 +65,8 @@ static mousse_status dry_run(const cli_invocation *call, const train_options *ru
   gpt_config config = {0};
   train_estimate e;
   train_options resolved = *run;
+  if (run_out_choose(&resolved, NULL) != MOUSSE_OK) /* data that are not there yet */
+    MO_TRY(options_directory(run, resolved.out, sizeof resolved.out, error));
   MO_TRY(run_model_expect(run, notices, &config, error));
   MO_TRY(options_resolve(&resolved, &config, error));
   MO_TRY(estimate_open(&e, &resolved, &config, 1, notices, error));
