@@ -86,8 +86,12 @@ static void print_outcome(const train_outcome *o, uint64_t steps)
     printf("%s: stopped early already, at step %s; a larger --patience goes on\n", o->directory,
            MO_NUMBER(o->state.step));
   else if (o->idle)
-    printf("%s: complete already: %s are taken; more --num-iterations go on\n", o->directory,
-           MO_COUNT(o->state.step, "step"));
+    printf("%s: complete already, at step %s; more --num-iterations go on\n", o->directory,
+           MO_NUMBER(o->state.step));
+  else if (o->early && o->state.best.step == 0) /* of which there is no checkpoint */
+    printf("%s: stopped early at step %s: the loss was never below that before step 1; try a "
+           "smaller --lr\n",
+           o->directory, MO_NUMBER(o->state.step));
   else if (o->early)
     printf("%s: stopped early at step %s; %s@best is that of step %s\n", o->directory,
            MO_NUMBER(o->state.step), o->directory, MO_NUMBER(o->state.best.step));
@@ -105,12 +109,13 @@ static void suggest(const cli_invocation *call, const train_outcome *outcome)
 {
   char best[MO_SETTING_PATH + 8];
   snprintf(best, sizeof best, "%s@best", outcome->directory);
-  if (!outcome->complete && !outcome->early) {
+  const bool has_best = outcome->early && outcome->state.best.step > 0;
+  if (!outcome->complete && !outcome->early)
     next_step(call, "train --out %s", outcome->directory);
-  } else {
-    next_step(call, "generate --init %s", outcome->early ? best : outcome->directory);
+  else if (has_best || !outcome->early)
+    next_step(call, "generate --init %s", has_best ? best : outcome->directory);
+  if (outcome->complete || outcome->early)
     next_step(call, "report %s --text", outcome->directory);
-  }
 }
 
 static mousse_status train(const cli_invocation *call, const mousse_comm *comm,

@@ -71,12 +71,12 @@ class Commands(unittest.TestCase):
         self.assertIn("give --data-dir", self.failure(2, "train", "--out",
                                                       self.lab.folder / "none"))
         run = ("train", "--data-dir", self.lab.data, "--out", self.lab.folder / "x")
-        self.assertIn("mousse has no option 'grft'; did you mean 'graft'?",
+        self.assertIn("the optimizer mousse has no option 'grft'; did you mean 'graft'?",
                       self.failure(2, *run, "--opt.grft", "1"))
-        self.assertIn("lion: beta1 = 3 is out of range", self.failure(2, *run, "--scalar.beta1", "3"))
-        self.assertIn("mousse: shampoo_alpha: alpha = 9 is out of range",
+        self.assertIn("optimizer lion: beta1 = 3 is out of range", self.failure(2, *run, "--scalar.beta1", "3"))
+        self.assertIn("optimizer mousse: shampoo_alpha: alpha = 9 is out of range",
                       self.failure(2, *run, "--shampoo-alpha", "9"))
-        self.assertIn("mousse: lr = 'abc' is not a number", self.failure(2, *run, "--lr", "abc"))
+        self.assertIn("optimizer mousse: lr = 'abc' is not a number", self.failure(2, *run, "--lr", "abc"))
         file = self.lab.folder / "text.txt"
         self.assertIn("text.txt: is not a directory; nothing was changed",
                       self.failure(2, "train", "--data-dir", self.lab.data, "--out", file))
@@ -204,6 +204,10 @@ class Commands(unittest.TestCase):
         self.lab.call("checkpoint", "export", self.calm, "--out", out)
         self.assertEqual(sorted(path.name for path in out.iterdir()),
                          ["config.json", "model.safetensors", "tokenizer.json"])
+        before = (out / "config.json").read_bytes()
+        for place, more in ((out, ()), (self.lab.folder / "text.txt", ("--format", "gguf"))):
+            self.assertIn("stays as it is", self.failure(2, "checkpoint", "export", self.calm, "--out", place, *more))
+        self.assertEqual((out / "config.json").read_bytes(), before)
         tuned = self.lab.folder / "tuned"
         self.lab.call("train", "--init", out, "--data-dir", self.lab.data, "--out", tuned,
                       "--num-iterations", "2", "--batch-size", "2", "--lr", "0")

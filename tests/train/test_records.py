@@ -353,6 +353,8 @@ class Records(unittest.TestCase):
                                  "constant")
         done = self.lab.call(*words)
         self.assertIn("stopped early", done.stdout)
+        never = "never below that before step 1" in done.stdout  # then there is no best one to go on with
+        self.assertEqual(f"generate --init {out}@best" in done.stderr, not never)
         losses = [(line["val_loss"], line["step"]) for line in lines_of(out, "metrics.jsonl")
                   if "val_loss" in line]
         last, best = losses[-1][1], min(losses)[1]
