@@ -50,6 +50,17 @@ static int64_t suffix_factor(const char *suffix)
   return 0;
 }
 
+/* "2e6": a whole number that was written with an exponent. */
+static bool parse_whole(const char *text, int64_t *value)
+{
+  const double largest = 9007199254740992.0;
+  double number = 0;
+  if (!mo_parse_double(text, &number) || !(number >= -largest && number <= largest))
+    return false;
+  *value = (int64_t)number;
+  return (double)*value == number;
+}
+
 bool mo_parse_integer(const char *text, int64_t *value)
 {
   if (text == NULL || *text == '\0' || isspace((unsigned char)*text)) return false;
@@ -57,6 +68,7 @@ bool mo_parse_integer(const char *text, int64_t *value)
   errno = 0;
   const long long parsed = strtoll(text, &end, 10);
   if (errno != 0 || end == text) return false;
+  if (*end == 'e' || *end == 'E') return parse_whole(text, value);
   const int64_t factor = suffix_factor(end);
   return factor != 0 && !__builtin_mul_overflow((int64_t)parsed, factor, value);
 }

@@ -8,6 +8,7 @@
 #include "cli/table.h"
 #include "formats/gguf.h"
 #include "formats/llmc.h"
+#include "support/run_directory.h"
 #include "train/branch.h"
 #include "train/checkpoint.h"
 #include "train/model_files.h"
@@ -15,6 +16,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct values {
   char out[MO_SETTING_PATH];
@@ -40,7 +42,8 @@ static mousse_status open_list(const char *run, char *root, size_t capacity,
   MO_TRY(checkpoint_list_open(list, root, error));
   if (list->count > 0) return MOUSSE_OK;
   checkpoint_list_close(list);
-  return mo_fail(error, MOUSSE_IO, "%s: there are no checkpoints", root);
+  return mo_fail(error, MOUSSE_IO, "%s: has no checkpoints; name the --out of 'mousse train'",
+                 run);
 }
 
 static void add_loss(cli_table *table, double loss)
@@ -176,6 +179,15 @@ static const char *last_part(const char *path)
   return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
+/* What is there stays as it is: a model gets a place of its own. */
+static mousse_status check_free(const values *v, mo_error *error)
+{
+  const bool file = v->format == EXPORT_GGUF || v->format == EXPORT_LLMC;
+  if (file ? access(v->out, F_OK) != 0 : run_directory_is_free(v->out)) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "%s: is there already and stays as it is; give another --out", v->out);
+}
+
 static mousse_status need_out(const char *action, const char *out, mo_error *error)
 {
   if (out[0] != '\0') return MOUSSE_OK;
@@ -211,6 +223,7 @@ static mousse_status export_model(const cli_invocation *call, const run_notices 
   gpt_params *params = NULL;
   mo_tokenizer tokenizer = {0};
   MO_TRY(need_out("export", v->out, error));
+  MO_TRY(check_free(v, error));
   MO_TRY(model_files_find(&files, call->arguments[1], notices, error));
   MO_TRY(model_files_load(&files, &params, error));
   const bool found = tokenizer_exists(files.folder);

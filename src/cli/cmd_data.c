@@ -1,4 +1,5 @@
 /* cmd_data.c - mousse data: what a directory of token shards holds, checked token by token. */
+#include "base/file.h"
 #include "base/wording.h"
 #include "cli/next_step.h"
 #include "cli/terminal.h"
@@ -51,11 +52,16 @@ typedef struct findings {
 static mousse_status find_vocabulary(findings *f, const values *v, mo_error *error)
 {
   mo_dataset made;
-  MO_TRY(dataset_open(&made, f->directory, error));
+  struct stat info;
+  char folder[MO_SETTING_PATH]; /* of the shards, when these are named themselves */
+  snprintf(folder, sizeof folder, "%s", f->directory);
+  if (stat(folder, &info) != 0 || !S_ISDIR(info.st_mode))
+    MO_TRY(mo_path_parent(folder, sizeof folder, f->directory, error));
+  MO_TRY(dataset_open(&made, folder, error));
   if (v->tokenizer[0] != '\0')
     MO_TRY(tokenizer_open(&f->tokenizer, v->tokenizer, error));
-  else if (tokenizer_exists(f->directory))
-    MO_TRY(tokenizer_open(&f->tokenizer, f->directory, error));
+  else if (tokenizer_exists(folder))
+    MO_TRY(tokenizer_open(&f->tokenizer, folder, error));
   f->vocabulary = made.vocabulary;
   f->end_of_text = made.vocabulary > 0 ? made.end_of_text : GPT2_END_OF_TEXT;
   f->knows_documents = made.vocabulary > 0;

@@ -8,6 +8,7 @@
 #include "cli/next_step.h"
 #include "cli/progress.h"
 #include "cli/run_options.h"
+#include "cli/terminal.h"
 #include "comm/comm.h"
 #include "support/json_lines.h"
 #include "train/evaluate.h"
@@ -21,10 +22,13 @@
 #include <unistd.h>
 
 typedef struct values {
-  char init[MO_SETTING_PATH], data_dir[MO_SETTING_PATH], split[16];
+  char init[MO_SETTING_PATH], data_dir[MO_SETTING_PATH];
+  int split;
   int64_t sequence_length, device_batch_size, val_tokens, threads;
   bool separate_documents, allow_other_tokenizer, json;
 } values;
+
+static const char *const split_names[] = {"val", "train", NULL};
 
 static const mo_setting rows[] = {
     MO_SETTING_TEXT(
@@ -32,7 +36,7 @@ static const mo_setting rows[] = {
         "a run, a checkpoint, a model folder (ours or Hugging Face's) or a file of weights "
         "(required)"),
     MO_SETTING_TEXT(values, data_dir, "", "directory of token shards; by default the run's"),
-    MO_SETTING_TEXT(values, split, "val", "which shards: val or train"),
+    MO_SETTING_CHOICE(values, split, "val", split_names, "which shards"),
     MO_SETTING_INTEGER(values, sequence_length, "0", 0, 1048576,
                        "tokens in a window; 0: the model's context"),
     MO_SETTING_INTEGER(values, device_batch_size, "8", 1, 1e6, "windows computed at a time"),
@@ -87,6 +91,7 @@ static mousse_status score(const values *v, gpt_params *params, const shard_set 
   if (status == MOUSSE_OK)
     status = evaluate(&loader, pass, &mo_comm_self, shape.batch, windows, byte_lengths, tick,
                       &bar, result, error);
+  progress_line_clear(&bar.line);
   gpt_pass_destroy(pass);
   loader_close(&loader);
   return status;
@@ -104,9 +109,15 @@ static void print_json(const evaluation *r)
 
 static void print_text(const evaluation *r)
 {
-  printf("loss %.6f nats per token, perplexity %.4f", r->loss, exp(r->loss));
-  if (isfinite(r->bits_per_byte)) printf(", %.6f bits per byte", r->bits_per_byte);
-  printf(", over %s\n", MO_COUNT(r->tokens, "token"));
+  char text[256], bits[64] = "";
+  if (isfinite(r->bits_per_byte))
+    snprintf(bits, sizeof bits, ", %.6f bits per byte", r->bits_per_byte);
+  snprintf(text, sizeof text, "loss %.6f nats per token, perplexity %.4f%s, over %s", r->loss,
+           exp(r->loss), bits, MO_COUNT(r->tokens, "token"));
+  if (terminal_is(stdout))
+    terminal_wrap(stdout, text, 0, terminal_columns(stdout) - 1);
+  else
+    printf("%s\n", text);
 }
 
 /* A loss that is not a number is no result. */
@@ -144,7 +155,8 @@ static mousse_status score_data(const values *v, const model_files *files,
   mo_tokenizer tokenizer = {0};
   shard_set set = {0};
   uint32_t *lengths = NULL;
-  mousse_status status = shard_set_open(&set, data_dir, v->split, (uint32_t)vocabulary, error);
+  mousse_status status =
+      shard_set_open(&set, data_dir, split_names[v->split], (uint32_t)vocabulary, error);
   if (status == MOUSSE_OK) status = run_data_first(data_dir, first, sizeof first, error);
   if (status == MOUSSE_OK && tokenizer_exists(first)) {
     status = tokenizer_open(&tokenizer, first, error);

@@ -20,7 +20,7 @@ static mousse_status explain(const cli_invocation *call, mo_error *error)
     return help_optimizers(call->argument_count > 1 ? call->arguments[1] : NULL, error);
   if (call->argument_count > 1)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "'%.80s' is one argument too many; only 'optimizers' takes another",
+                   "'%.80s' is one word too many; only 'mousse help optimizers NAME' has two",
                    call->arguments[1]);
   if (strcmp(what, "presets") == 0 || strcmp(what, "preset") == 0) return help_presets(error);
   const cli_command *command = command_find(what);

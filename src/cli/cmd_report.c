@@ -95,6 +95,15 @@ static void suggest_best(const cli_invocation *call, const run_records *records)
   if (best != NULL) next_step(call, "generate --init %s", best->directory);
 }
 
+/* What was written besides the page, which is printed last. */
+static void print_places(const cli_invocation *call)
+{
+  const values *v = call->values;
+  const char *const places[] = {v->csv, v->json, v->svg};
+  for (size_t i = 0; i < 3 && !v->text; i++)
+    if (places[i][0] != '\0') printf("%s\n", places[i]);
+}
+
 static mousse_status write_all(const cli_invocation *call, const json_t *results,
                                mo_error *error)
 {
@@ -104,6 +113,7 @@ static mousse_status write_all(const cli_invocation *call, const json_t *results
   MO_TRY(results_check(results, error));
   if (v->json[0] != '\0') MO_TRY(report_json(results, v->json, error));
   if (v->svg[0] != '\0') MO_TRY(report_svg(results, v->svg, error));
+  print_places(call);
   if (v->text) MO_TRY(print_text(results, error));
   if (page[0] != '\0') MO_TRY(report_write(results, page, error));
   if (page[0] != '\0' && !v->text) printf("%s\n", page);

@@ -7,6 +7,7 @@
 #include "train/estimate.h"
 #include "train/resolve.h"
 #include "train/run_model.h"
+#include "train/run_out.h"
 #include "watch/watch.h"
 
 #include <signal.h>
@@ -32,7 +33,7 @@ static void print_run(const train_options *run)
   for (size_t i = 0; i < train_settings.count; i++) {
     char text[MO_SETTING_PATH];
     if (!mo_setting_text(&train_settings.rows[i], run, text, sizeof text)) continue;
-    printf("%s: %s\n", train_settings.rows[i].name, text[0] != '\0' ? text : "(default)");
+    printf("%s: %s\n", train_settings.rows[i].name, text[0] != '\0' ? text : "(none)");
   }
   for (size_t i = 0; i < run->option_count; i++)
     printf("%s.%s: %s\n", run->options[i].scalar ? "scalar" : "opt", run->options[i].name,
@@ -74,6 +75,8 @@ static mousse_status dry_run(const cli_invocation *call, const train_options *ru
   gpt_config config = {0};
   train_estimate e;
   train_options resolved = *run;
+  if (run_out_choose(&resolved, NULL) != MOUSSE_OK) /* data that are not there yet */
+    MO_TRY(options_directory(run, resolved.out, sizeof resolved.out, error));
   MO_TRY(run_model_expect(run, notices, &config, error));
   MO_TRY(options_resolve(&resolved, &config, error));
   MO_TRY(estimate_open(&e, &resolved, &config, 1, notices, error));
@@ -93,8 +96,12 @@ static void print_outcome(const train_outcome *o, uint64_t steps)
     printf("%s: stopped early already, at step %s; a larger --patience goes on\n", o->directory,
            MO_NUMBER(o->state.step));
   else if (o->idle)
-    printf("%s: complete already: %s are taken; more --num-iterations go on\n", o->directory,
-           MO_COUNT(o->state.step, "step"));
+    printf("%s: complete already, at step %s; more --num-iterations go on\n", o->directory,
+           MO_NUMBER(o->state.step));
+  else if (o->early && o->state.best.step == 0) /* of which there is no checkpoint */
+    printf("%s: stopped early at step %s: the loss was never below that before step 1; try a "
+           "smaller --lr\n",
+           o->directory, MO_NUMBER(o->state.step));
   else if (o->early)
     printf("%s: stopped early at step %s; %s@best is that of step %s\n", o->directory,
            MO_NUMBER(o->state.step), o->directory, MO_NUMBER(o->state.best.step));
@@ -112,13 +119,15 @@ static void suggest(const cli_invocation *call, const train_outcome *outcome)
 {
   char best[MO_SETTING_PATH + 8];
   snprintf(best, sizeof best, "%s@best", outcome->directory);
-  if (!outcome->complete && !outcome->early) {
+  const bool has_best = outcome->early && outcome->state.best.step > 0;
+  if (!outcome->complete && !outcome->early)
     next_step(call, "train --out %s", outcome->directory);
-  } else {
-    next_step(call, "generate --init %s", outcome->early ? best : outcome->directory);
+  else if (has_best || !outcome->early)
+    next_step(call, "generate --init %s", has_best ? best : outcome->directory);
+  if (outcome->complete || outcome->early)
     next_step(call, "report %s --text", outcome->directory);
-    if (((const values *)call->values)->watch) next_step(call, "watch %s", outcome->directory);
-  }
+  if ((outcome->complete || outcome->early) && ((const values *)call->values)->watch)
+    next_step(call, "watch %s", outcome->directory);
 }
 
 static mousse_status train(const cli_invocation *call, const mousse_comm *comm,

@@ -62,13 +62,13 @@ void help_option_form(const mo_setting *row, bool saved, char *text, size_t capa
 }
 
 /* "; 0 to 0.5"; limits that nobody meets are not worth a word. */
-static void range_text(const mo_setting *row, char *text, size_t capacity)
+static void limits_text(double min, double max, char *text, size_t capacity)
 {
   char low[32], high[32];
   text[0] = '\0';
-  if (row->max >= 65536 && row->min <= 1) return;
-  snprintf(text, capacity, "; %s to %s", mo_limit_text(row->min, low, sizeof low),
-           mo_limit_text(row->max, high, sizeof high));
+  if (max >= 65536 && min <= 1) return;
+  snprintf(text, capacity, "; %s to %s", mo_limit_text(min, low, sizeof low),
+           mo_limit_text(max, high, sizeof high));
 }
 
 void help_option_limits(const mo_setting *row, char *text, size_t capacity)
@@ -78,7 +78,7 @@ void help_option_limits(const mo_setting *row, char *text, size_t capacity)
     mo_setting_allowed(row, allowed, sizeof allowed);
     snprintf(more, sizeof more, "; %s", allowed);
   } else if (row->type == MO_TYPE_INTEGER || row->type == MO_TYPE_NUMBER) {
-    range_text(row, more, sizeof more);
+    limits_text(row->min, row->max, more, sizeof more);
   }
   text[0] = '\0';
   if (row->type == MO_TYPE_SWITCH)
@@ -89,10 +89,10 @@ void help_option_limits(const mo_setting *row, char *text, size_t capacity)
 
 void help_optimizer_limits(const mousse_option *option, char *text, size_t capacity)
 {
-  char names[256] = "";
+  char names[256] = "", range[80];
   if (option->choices == NULL) {
-    snprintf(text, capacity, " (default %g; %g to %g)", option->initial, option->min,
-             option->max);
+    limits_text(option->min, option->max, range, sizeof range);
+    snprintf(text, capacity, " (default %g%s)", option->initial, range);
     return;
   }
   for (size_t i = 0; option->choices[i] != NULL; i++)

@@ -65,7 +65,7 @@ mousse_status run_options_take(void *values, const char *name, const char *text,
 
 void run_options_help(void)
 {
-  char presets[256] = "", optimizers[256] = "", text[1024];
+  char presets[256] = "", optimizers[512] = "", text[1024];
   const char *name = NULL;
   for (size_t i = 0; (name = gpt_preset_name(i)) != NULL; i++)
     mo_list_add(presets, sizeof presets, name);

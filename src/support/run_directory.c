@@ -100,7 +100,11 @@ mousse_status run_directory_take(const char *directory, mo_error *error)
                    "%s: the root or home directory cannot be a run; name a directory of its "
                    "own with --out",
                    directory);
-  if (stat(directory, &info) == 0 && S_ISDIR(info.st_mode) && !is_ours(directory))
+  if (stat(directory, &info) == 0 && !S_ISDIR(info.st_mode))
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "%s: is not a directory; nothing was changed; choose another --out",
+                   directory);
+  if (stat(directory, &info) == 0 && !is_ours(directory))
     return mo_fail(
         error, MOUSSE_INVALID_ARGUMENT,
         "%s: has files in it and is not a run of mousse; nothing was changed; choose "

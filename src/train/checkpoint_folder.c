@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct {
   const char *name;
@@ -73,9 +74,12 @@ static mousse_status list_place(checkpoint_list *list, const char *root, checkpo
 {
   *list = (checkpoint_list){0};
   DIR *folder = opendir(root);
-  if (folder == NULL && errno == ENOENT) return MOUSSE_OK;
+  const int reason = errno;
+  /* ENOTDIR of what does not exist: it would be below a file, which others complain about. */
+  if (folder == NULL && (reason == ENOENT || (reason == ENOTDIR && access(root, F_OK) != 0)))
+    return MOUSSE_OK;
   if (folder == NULL)
-    return mo_fail(error, MOUSSE_IO, "%s: cannot list: %s", root, strerror(errno));
+    return mo_fail(error, MOUSSE_IO, "%s: cannot list: %s", root, strerror(reason));
   mousse_status status = MOUSSE_OK;
   for (const struct dirent *e; status == MOUSSE_OK && (e = readdir(folder)) != NULL;) {
     uint64_t step = 0;

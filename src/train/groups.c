@@ -76,7 +76,13 @@ static mousse_status set_text(const train_groups *groups, const train_options *r
   const mousse_status status =
       mousse_set_text(groups->optimizer, group, name, our_word(run, name, value, number));
   if (status == MOUSSE_OK) return MOUSSE_OK;
-  return mo_fail(error, status, "option '%s': %s", key, mousse_error(groups->optimizer));
+  /* "group 2 (mousse) has no option ...": numbers of groups mean nothing to users. */
+  const char *reason = mousse_error(groups->optimizer), *rest = strstr(reason, ") has no");
+  const char *optimizer = mousse_group_algorithm(groups->optimizer, group);
+  if (rest != NULL) return mo_fail(error, status, "the optimizer %s%s", optimizer, rest + 1);
+  if (strcmp(key, name) == 0)
+    return mo_fail(error, status, "optimizer %s: %s", optimizer, reason);
+  return mo_fail(error, status, "optimizer %s: %s: %s", optimizer, key, reason);
 }
 
 /* The optimizer's rows of the run's table that are set. What the chosen algorithm does not

@@ -133,7 +133,7 @@ mousse_status model_files_find(model_files *files, const char *path, const run_n
   if (path[0] == '\0')
     return mo_fail(
         error, MOUSSE_INVALID_ARGUMENT,
-        "init is not set: give a run, a checkpoint, a model folder or a file of weights");
+        "no model: give --init and a run, a checkpoint, a model folder or a file of weights");
   snprintf(name, sizeof name, "%s", path);
   while (strlen(name) > 1 && name[strlen(name) - 1] == '/') name[strlen(name) - 1] = '\0';
   if (access(path, F_OK) != 0 && at != NULL && at > path) {

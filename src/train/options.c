@@ -206,12 +206,20 @@ mousse_status options_set(train_options *run, const char *key, const char *text,
 
 static mousse_status check_algorithm(const char *key, const char *name, mo_error *error)
 {
-  char names[256] = "";
+  char names[512] = "";
   const char *known = NULL;
+  mo_suggestion meant = mo_suggest(name);
   for (size_t i = 0; (known = mousse_algorithm_name(i)) != NULL; i++) {
     if (strcmp(known, name) == 0) return MOUSSE_OK;
     mo_list_add(names, sizeof names, known);
+    mo_suggest_from(&meant, known);
   }
+  if (meant.best != NULL)
+    return mo_fail(
+        error, MOUSSE_UNKNOWN_NAME,
+        "%s: there is no optimizer '%s'; did you mean '%s'? 'mousse help optimizers' "
+        "lists them all",
+        key, name, meant.best);
   return mo_fail(error, MOUSSE_UNKNOWN_NAME, "%s: there is no optimizer '%s'; choose from %s",
                  key, name, names);
 }

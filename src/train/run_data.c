@@ -16,8 +16,9 @@ enum { SAMPLED_TOKENS = 4096 }; /* of each shard, in the fingerprint */
 static mousse_status parse_names(mo_mixture *names, const char *data_dir, mo_error *error)
 {
   if (data_dir[0] == '\0')
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "data_dir is not set: give a directory made by 'mousse tokenize'");
+    return mo_fail(
+        error, MOUSSE_INVALID_ARGUMENT,
+        "no data: give --data-dir DIRECTORY, as 'mousse tokenize' makes it from text");
   MO_TRY(mixture_parse(names, data_dir, error));
   for (size_t i = 0; i < names->count; i++)
     if (access(mixture_path(names, i), F_OK) != 0)

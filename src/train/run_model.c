@@ -2,20 +2,32 @@
 #include "train/run_model.h"
 
 #include "base/file.h"
+#include "base/wording.h"
 #include "train/model_files.h"
 #include "train/run_data.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static void override(size_t *member, int64_t value)
 {
   if (value > 0) *member = (size_t)value;
 }
 
+/* --model is taken for --preset; with other trainers it is a path to weights. */
+static mousse_status find_preset(const char *name, gpt_config *config, mo_error *error)
+{
+  if (strchr(name, '/') != NULL || access(name, F_OK) == 0)
+    return mo_fail(error, MOUSSE_UNKNOWN_NAME,
+                   "there is no model preset '%s'; --init %s begins with the weights there",
+                   name, name);
+  return gpt_preset(name, config, error);
+}
+
 mousse_status run_model_from(const train_options *run, const gpt_config *base,
                              size_t data_vocabulary, gpt_config *config, mo_error *error)
 {
-  MO_TRY(gpt_preset(run->preset, config, error));
+  MO_TRY(find_preset(run->preset, config, error));
   override(&config->vocab_size, (int64_t)data_vocabulary);
   if (base != NULL) *config = *base;
   override(&config->n_embd, run->model_dim);
@@ -79,10 +91,9 @@ mousse_status run_model_compare(const char *checkpoint, const gpt_config *wanted
                    path, c.lora_rank, c.lora_alpha, c.lora_targets, wanted->lora_rank,
                    wanted->lora_alpha, wanted->lora_targets);
   return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                 "%s: the checkpoint has width %zu, %zu layers, %zu heads, context %zu, "
-                 "vocabulary %zu; the run asks for %zu, %zu, %zu, %zu, %zu; start a new one "
-                 "with another --out",
-                 path, c.n_embd, c.n_layer, c.n_head, c.sequence_len, c.vocab_size,
-                 wanted->n_embd, wanted->n_layer, wanted->n_head, wanted->sequence_len,
-                 wanted->vocab_size);
+                 "%s: the checkpoint has width %zu, %s, %s, context %zu, vocabulary %zu; the "
+                 "run asks for %zu, %zu, %zu, %zu, %zu; start a new one with another --out",
+                 path, c.n_embd, MO_COUNT(c.n_layer, "layer"), MO_COUNT(c.n_head, "head"),
+                 c.sequence_len, c.vocab_size, wanted->n_embd, wanted->n_layer, wanted->n_head,
+                 wanted->sequence_len, wanted->vocab_size);
 }

@@ -215,10 +215,17 @@ static mousse_status check_room(train_session *s, bool has_checkpoint,
   return MOUSSE_OK;
 }
 
+/* Options that changed have been told by their own names; the library need not tell them by
+ * its groups once more. */
 static mousse_status load_checkpoint(train_session *s, uint64_t step, mo_error *error)
 {
+  const run_notices heard = s->groups.notices;
   const checkpoint_content content = session_content(s);
-  return checkpoint_load(s->checkpoints, step, &content, s->params, error);
+  s->groups.notices = (run_notices){NULL, NULL};
+  const mousse_status status =
+      checkpoint_load(s->checkpoints, step, &content, s->params, error);
+  s->groups.notices = heard;
+  return status;
 }
 
 static mousse_status load_weights(train_session *s, const run_position *at,

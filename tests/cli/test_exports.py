@@ -4,11 +4,12 @@ import glob
 import json
 import math
 import os
+import re
 import struct
 import subprocess
 import unittest
 
-from program import ROOT, ProgramTest
+from program import MOUSSE, ROOT, ProgramTest
 
 
 def crc32c(data):
@@ -128,7 +129,31 @@ class Runs(ProgramTest):
         self.assertGreater(len({tag for tag, _, _ in scalars}), 2)
 
 
-class Scripts(unittest.TestCase):
+class Scripts(ProgramTest):
+    def script(self, *path):
+        with open(os.path.join(ROOT, *path)) as file:
+            return file.read()
+
+    def test_the_tokenizer_benchmark_reads_the_progress_line(self):
+        """Its own filter, applied to what the program says today: one line, with the speed."""
+        rule = re.search(r'sed -n "(.*)"', self.script("benchmarks", "tokenizer"))[1].replace("$threads", "1")
+        self.write("a.txt", b"some words\n" * 9000)
+        said = self.run_mousse("tokenize", "a.txt", "--out", "data").stderr
+        kept = subprocess.run(["sed", "-n", rule], input=said, capture_output=True, check=True).stdout.decode()
+        self.assertRegex(kept, r"^mousse, 1 thread\(s\): [0-9.e+]+ MB/s\n$")
+
+    def test_the_demo_builds_what_readme_names(self):
+        """Programs that the scripts of benchmarks/ start are among the targets of scripts/demo."""
+        folder = os.path.dirname(os.path.dirname(os.path.dirname(MOUSSE)))
+        targets = re.search(r"cmake --build --preset release --target (.*)", self.script("scripts", "demo"))[1].split()
+        listed = subprocess.run(["ninja", "-C", folder, "-t", "query", *targets], capture_output=True, text=True)
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        needed = {os.path.join("benchmarks", name) for script in ("compare", "model", "llmc")
+                  for name in re.findall(r"\bbench_\w+", self.script("benchmarks", script))}
+        self.assertGreaterEqual(len(needed), 2)
+        for name in [*needed, "src/cli/all", "src/libmousse.a"]:
+            self.assertRegex(listed.stdout, rf"(?m)^    {re.escape(name)}$")
+
     def test_benchmarks_explain_themselves(self):
         folder = os.path.join(ROOT, "benchmarks")
         scripts = [name for name in os.listdir(folder)

@@ -79,6 +79,15 @@ class SmallInputs(ProgramTest):
         self.write("manifest.json", b"[" + b"{}," * 8_000_000 + b"{}]")
         self.assertIn("JSON values", self.call(3, "data", "."))
 
+    def test_configurations(self):
+        """libyaml takes quadratic time over what is nested or named; such files are refused where that begins."""
+        for text, said in ((b"lr: " + b"[" * 1_000_000, "expected at most 65536"),
+                           (b"lr: " + b"[" * 60_000, "line 1: "),
+                           (b"lr: [" + b",".join(b"&%d x" % i for i in range(7000)) + b"]\n", "anchors and aliases")):
+            self.write("c.yaml", text)
+            for words in (("train", "--config", "c.yaml", "--dry-run"), ("sweep", "c.yaml", "--out", "s")):
+                self.assertIn(said, self.call(3, *words), words)
+
     def test_special_files(self):
         for name in "x_train_000000.bin", "manifest.json", "tokenizer.json":
             os.mkfifo(self.path(name))

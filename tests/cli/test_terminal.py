@@ -38,7 +38,7 @@ class Terminal(ProgramTest):
             pass  # the other end is closed
         os.close(ours)
         self.assertEqual(process.wait(), 0, drawn.decode(errors="replace"))
-        return drawn.decode()
+        return drawn.decode(errors="replace")
 
     def updates(self, drawn):
         """Every progress line, as wide as it is shown."""
@@ -56,6 +56,27 @@ class Terminal(ProgramTest):
                 self.assertRegex(lines[-1], r"^step 9/9 ━+ 100%  loss \d")
         self.assertIn("of peak", lines[-1])
         self.assertGreater(lines[-1].count("━"), 30)
+
+    def test_no_progress_line_of_any_command_wraps(self):
+        """Tokenizing, sweeps and evaluation redraw their line, too."""
+        self.session(80, *TRAIN, "--out", "run")
+        for columns in (20, 60, 200):
+            for words in (("tokenize", "a.txt", "--tokenizer", "train:400", "--out", f"d{columns}"),
+                          ("sweep", *TRAIN[1:], "--lr", "0.01,0.02", "--out", f"s{columns}"),
+                          ("eval", "--init", "run")):
+                drawn = self.session(columns, *words)
+                for line in re.findall(r"\r\x1b\[K([^\r\n]*)(?=\r(?!\n))", drawn):  # those that are drawn over
+                    self.assertLess(len(ESCAPE.sub("", line)), columns, line)
+
+    def test_headers_and_tables_fit(self):
+        """What is printed once: everything but paths and what comes next, which are to be copied."""
+        for columns in (60, 200):
+            for words in ((*TRAIN, "--out", f"run{columns}"), ("checkpoint", "list", f"run{columns}"),
+                          ("sweep", *TRAIN[1:], "--seed", "1,2", "--out", f"s{columns}"),
+                          ("plan", "--model", "834M", "--batch", "2M", "--ranks", "4", "--gflops", "9")):
+                drawn = ESCAPE.sub("", self.session(columns, *words)).split("next:")[0]
+                for line in re.split(r"[\r\n]+", drawn):
+                    self.assertLess(len(line), columns, words)
 
     def test_colour_only_where_it_is_wanted(self):
         self.assertIn("\x1b[32m", self.session(80, *TRAIN, "--out", "a"))

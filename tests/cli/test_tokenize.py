@@ -126,6 +126,9 @@ class Tokenize(ProgramTest):
         self.assertEqual((facts["train"], facts["val"], facts["shards"]["tokens"]), (None, None, 2))
         self.assertIsNone(facts["shards"]["documents"])
         self.assertIn(b"documents not known", self.output("data", "one.bin"))
+        self.write("a.txt", b"one two three\n" * 9000)
+        self.output("tokenize", "a.txt", "--out", "d", "--quiet")
+        self.assertIn(b"vocabulary  256, end of text is 0", self.output("data", "d/text_val_000000.bin"))
 
     def test_progress(self):
         self.write("a.txt", prose(100000))

@@ -1,4 +1,5 @@
 """Help, suggestions, exit codes, and the manual page that is made from the same tables."""
+import json
 import os
 import re
 import subprocess
@@ -48,7 +49,10 @@ class Usage(ProgramTest):
 
     def test_topics(self):
         self.assertIn("newton_schulz", self.output("help", "optimizers", "muon").decode())
-        self.assertIn("muon", self.output("help", "optimizers").decode())
+        listed = re.findall(r"^  (\w+) ", self.output("help", "optimizers").decode(), re.M)
+        self.assertGreater(len(listed), 20)
+        for name in listed:
+            self.assertNotRegex(self.output("help", "optimizers", name).decode(), r"e\+\d\d", name)
         self.assertIn("834M", self.output("help", "presets").decode())
         self.assertIn("choose from mousse, muon", self.failure(2, "help", "optimizers", "none"))
 
@@ -88,6 +92,14 @@ class Usage(ProgramTest):
             script = f'"$0" tokenize a.txt --out "d{closed}" {closed}'
             subprocess.run(["sh", "-c", script, MOUSSE], cwd=self.folder, check=True, capture_output=True, timeout=60)
             self.output("data", f"d{closed}")
+        for closed in (">&- 2>&-", "2>&-", "<&- >&- 2>&-"):
+            script = (f'"$0" train --preset nano --n-layer 1 --model-dim 16 --n-head 2 --sequence-length 16 --batch-size 2 '
+                      f'--num-iterations 3 --val-loss-every 1 --data-dir "d<&-" --out "r{closed}" {closed}')
+            subprocess.run(["sh", "-c", script, MOUSSE], cwd=self.folder, check=True, capture_output=True, timeout=60)
+            lines = [json.loads(line) for line in self.read(f"r{closed}/metrics.jsonl").splitlines()]
+            self.assertEqual([line["step"] for line in lines if "loss" in line], [1, 2, 3])
+            self.assertEqual(self.read(f"r{closed}/lock").count(b"step"), 0)
+            self.output("report", f"r{closed}", "--text")
 
     def test_what_reaches_a_terminal_is_clean(self):
         evil = b"\x1b]0;owned\x07\x1b[2Jx\xc2\x9b31m"

@@ -66,14 +66,39 @@ class Commands(unittest.TestCase):
             bad.write_text(text)
             self.assertIn(expected, self.lab.call("train", "--config", bad, "--dry-run",
                                                   check=False).stderr)
-        self.assertIn("choose from mousse, muon", self.failure(2, "train", "--optimizer", "muonn"))
-        self.assertIn("data_dir is not set", self.failure(2, "train", "--out",
-                                                          self.lab.folder / "none"))
-        self.assertIn("no option 'grft'", self.failure(
-            2, "train", "--data-dir", self.lab.data, "--out", self.lab.folder / "x", "--opt.grft",
-            "1"))
+        self.assertIn("did you mean 'muon'?", self.failure(2, "train", "--optimizer", "muonn"))
+        self.assertIn("choose from mousse, muon", self.failure(2, "train", "--optimizer", "zzzzz"))
+        self.assertIn("give --data-dir", self.failure(2, "train", "--out",
+                                                      self.lab.folder / "none"))
+        run = ("train", "--data-dir", self.lab.data, "--out", self.lab.folder / "x")
+        self.assertIn("the optimizer mousse has no option 'grft'; did you mean 'graft'?",
+                      self.failure(2, *run, "--opt.grft", "1"))
+        self.assertIn("optimizer lion: beta1 = 3 is out of range", self.failure(2, *run, "--scalar.beta1", "3"))
+        self.assertIn("optimizer mousse: shampoo_alpha: alpha = 9 is out of range",
+                      self.failure(2, *run, "--shampoo-alpha", "9"))
+        self.assertIn("optimizer mousse: lr = 'abc' is not a number", self.failure(2, *run, "--lr", "abc"))
+        file = self.lab.folder / "text.txt"
+        self.assertIn("text.txt: is not a directory; nothing was changed",
+                      self.failure(2, "train", "--data-dir", self.lab.data, "--out", file))
+        self.assertIn(f"--init {self.calm} begins with the weights there",
+                      self.failure(2, "train", "--model", self.calm, "--data-dir", self.lab.data))
+        self.assertIn("1 layer, 2 heads", self.failure(
+            2, "train", "--out", self.one_layer(), "--n-layer", "2", "--num-iterations", "9"))
+        self.assertIn("nowhere: there is no such directory or token shard",
+                      self.failure(1, "eval", "--init", self.calm, "--data-dir", "nowhere"))
+        self.assertIn("expected one of val, train",
+                      self.failure(2, "eval", "--init", self.calm, "--split", "test"))
+        self.assertIn("has no checkpoints; name the --out", self.failure(1, "checkpoint", "list", self.lab.data))
+        self.assertIn("gpt2: there is no such tokenizer",
+                      self.failure(1, "tokenize", file, "--tokenizer", "gpt2", "--out", self.lab.folder / "y"))
+        self.assertIn("no model: give --init", self.failure(2, "generate"))
         self.assertIn("does not divide", self.failure(2, "train", "--batch-size", "5",
                                                       "--device-batch-size", "2"))
+
+    def one_layer(self):
+        out = self.lab.folder / "one-layer"
+        self.lab.train(out, "muon", 1, "--n-layer", 1)
+        return out
 
     def test_fixed_options_are_refused_and_others_said(self):
         out = self.copy("fixed")
@@ -179,6 +204,10 @@ class Commands(unittest.TestCase):
         self.lab.call("checkpoint", "export", self.calm, "--out", out)
         self.assertEqual(sorted(path.name for path in out.iterdir()),
                          ["config.json", "model.safetensors", "tokenizer.json"])
+        before = (out / "config.json").read_bytes()
+        for place, more in ((out, ()), (self.lab.folder / "text.txt", ("--format", "gguf"))):
+            self.assertIn("stays as it is", self.failure(2, "checkpoint", "export", self.calm, "--out", place, *more))
+        self.assertEqual((out / "config.json").read_bytes(), before)
         tuned = self.lab.folder / "tuned"
         self.lab.call("train", "--init", out, "--data-dir", self.lab.data, "--out", tuned,
                       "--num-iterations", "2", "--batch-size", "2", "--lr", "0")

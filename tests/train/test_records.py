@@ -87,6 +87,10 @@ class Records(unittest.TestCase):
         self.assertEqual([entry["step"] for entry in lines_of(out, "history.jsonl")], [0, STEPS])
 
     def test_every_option_is_resolved(self):
+        told = self.lab.call("train", "--data-dir", self.lab.data, "--preset", "nano", "--dry-run",
+                             cwd=self.lab.folder).stdout
+        self.assertIn("\nout: runs/mousse-nano\n", told)
+        self.assertNotIn("(default)", told)
         told = self.lab.call(*self.lab.command(self.lab.folder / "none"), "--dry-run").stdout
         dry = dict(line.split(": ", 1) for line in told.split("\n\n")[0].splitlines())
         for options in (options_of(self.calm), dry):
@@ -180,11 +184,15 @@ class Records(unittest.TestCase):
                                                  self.lab.data))
 
     def broken_weights(self):
+        return self.changed_weights(lambda data: data[:-4] + struct.pack("<f", float("nan")))
+
+    def changed_weights(self, change):
+        """A model folder whose weights are those of the calm run after a change of their bytes."""
         source = self.calm / "checkpoints" / f"step-{STEPS:010d}"
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.lab.folder))
-        data = bytearray((source / "model.safetensors").read_bytes())
-        data[-4:] = struct.pack("<f", float("nan"))
-        (folder / "model.safetensors").write_bytes(data)
+        data = (source / "model.safetensors").read_bytes()
+        start = 8 + struct.unpack("<Q", data[:8])[0]
+        (folder / "model.safetensors").write_bytes(data[:start] + change(data[start:]))
         shutil.copy(source / "config.json", folder)
         return folder
 
@@ -345,6 +353,8 @@ class Records(unittest.TestCase):
                                  "constant")
         done = self.lab.call(*words)
         self.assertIn("stopped early", done.stdout)
+        never = "never below that before step 1" in done.stdout  # then there is no best one to go on with
+        self.assertEqual(f"generate --init {out}@best" in done.stderr, not never)
         losses = [(line["val_loss"], line["step"]) for line in lines_of(out, "metrics.jsonl")
                   if "val_loss" in line]
         last, best = losses[-1][1], min(losses)[1]
@@ -410,11 +420,24 @@ class Records(unittest.TestCase):
         self.assertIn("has diverged", said)
         said = self.lab.train(self.lab.folder / "still", "sgd", 60, "--lr", "0", "--opt.mu", "0",
                               *more).stderr
-        self.assertNotIn("has diverged", said)
+        for alarm in ("has diverged", "stays at ln", "gradient is 0"):
+            self.assertNotIn(alarm, said)
         said = self.lab.train(self.lab.folder / "lr", "mousse", 2, "--embed-lr-factor", "1e6",
                               "--lr", "100", check=False).stderr
         self.assertIn("out of range", said)
         self.assertFalse((self.lab.folder / "lr" / "metrics.jsonl").exists(), "before any step")
+
+    def test_a_model_that_learns_nothing_is_told(self):
+        """Weights of 0: all tokens are equally probable, and the gradient is exactly 0."""
+        out = self.lab.folder / "nothing"
+        said = self.lab.train(out, "mousse", 60, "--init", self.changed_weights(lambda data: bytes(len(data))),
+                              "--val-loss-every", 0).stderr
+        uniform = f"the loss stays at ln(vocabulary) = {math.log(256):.2f}"
+        log = (out / "log.txt").read_text()
+        for alarm in (uniform, "step 3: the gradient is 0"):
+            self.assertEqual(said.count(alarm), 1, said)
+            self.assertEqual(log.count(alarm), 1, log)
+        self.assertNotIn("has diverged", said)
 
     def test_headers_and_notices(self):
         said = self.lab.train(self.lab.folder / "head", "adamw", 1, "--embed-lr-factor", 3,
@@ -422,6 +445,11 @@ class Records(unittest.TestCase):
         self.assertIn("adamw for all tensors", said)
         self.assertIn("embed_lr_factor", said)
         self.assertIn("one at a time", said)
+        done = self.lab.call("plan", "--preset", "nano", "--gflops", "9", "--optimizer", "adamw", "--scalar-opt",
+                             "sgd")
+        self.assertIn("optimizer  adamw for all tensors\n", done.stdout)
+        self.assertIn("scalar_opt", self.lab.call("params", "--preset", "nano", "--optimizer", "adamw",
+                                                  "--scalar-opt", "sgd").stderr)
         log = (self.lab.folder / "head" / "log.txt").read_text().splitlines()
         self.assertTrue(all(line[:2] == "20" for line in log), log)
 

@@ -70,7 +70,13 @@ static void test_numbers_are_strict(void **state)
   assert_false(mo_parse_double("", &d));
   assert_true(mo_parse_integer("-7", &i) && i == -7);
   assert_true(mo_parse_integer("2M", &i) && i == 2000000);
+  assert_true(mo_parse_integer("2e6", &i) && i == 2000000);
+  assert_true(mo_parse_integer("-1E3", &i) && i == -1000);
   assert_false(mo_parse_integer("1.5", &i));
+  assert_false(mo_parse_integer("1e-3", &i));
+  assert_false(mo_parse_integer("1e16", &i)); /* not exact */
+  assert_false(mo_parse_integer("1e3k", &i));
+  assert_false(mo_parse_integer("1e", &i));
   assert_false(mo_parse_integer("99999999999999999999", &i));
   assert_false(mo_parse_integer("9223372036854775807k", &i));
 }

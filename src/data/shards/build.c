@@ -124,6 +124,16 @@ static mousse_status train_on(bpe_trainer *trainer, const dataset_options *optio
   return status;
 }
 
+static mousse_status open_tokenizer(const char *path, mo_tokenizer *tokenizer, mo_error *error)
+{
+  if (strcmp(path, "bytes") != 0 && access(path, F_OK) != 0)
+    return mo_fail(error, MOUSSE_IO,
+                   "%s: there is no such tokenizer; expected a directory or file of one, bytes "
+                   "or train:SIZE",
+                   path);
+  return tokenizer_open(tokenizer, path, error);
+}
+
 /* PATH, "bytes" or "train:SIZE". */
 static mousse_status get_tokenizer(const dataset_options *options, mo_tokenizer *tokenizer,
                                    mo_error *error)
@@ -132,7 +142,7 @@ static mousse_status get_tokenizer(const dataset_options *options, mo_tokenizer 
   int64_t size = 0;
   bpe_trainer *trainer = NULL;
   if (strncmp(options->tokenizer, train, strlen(train)) != 0)
-    return tokenizer_open(tokenizer, options->tokenizer, error);
+    return open_tokenizer(options->tokenizer, tokenizer, error);
   if (!mo_parse_integer(options->tokenizer + strlen(train), &size) ||
       size < BPE_SMALLEST_VOCABULARY || size > BPE_LARGEST_VOCABULARY)
     return mo_fail(error, MOUSSE_OUT_OF_RANGE,

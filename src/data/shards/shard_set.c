@@ -49,8 +49,10 @@ static mousse_status find_files(const char *path, const char *split, glob_t *fou
                                 mo_error *error)
 {
   struct stat info;
-  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-    return list_split(path, split, found, error);
+  const bool exists = stat(path, &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) return list_split(path, split, found, error);
+  if (!exists && strpbrk(path, "*?[") == NULL)
+    return mo_fail(error, MOUSSE_IO, "%s: there is no such directory or token shard", path);
   return list(path, found, error);
 }
 

@@ -1,0 +1,171 @@
+/* test_warnings.c - what a run tells by itself: odd losses, too little room for checkpoints, and
+ * the optimizer's own warnings. statvfs and the eigenvalue solvers are replaced by the linker
+ * (--wrap), so that a full disk and a matrix without eigenvalues are at hand. */
+#include "comm/comm.h"
+#include "linalg/lapack.h"
+#include "tiny_run.h"
+#include "train/alarms.h"
+#include "train/train.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+int __real_statvfs(const char *path, struct statvfs *info);
+int __wrap_statvfs(const char *path, struct statvfs *info);
+bool __wrap_mo_eigh_divide(size_t n, double *a, double *values, double *work);
+bool __wrap_mo_eigh_iterate(size_t n, double *a, double *values, double *work);
+bool __real_mo_eigh_divide(size_t n, double *a, double *values, double *work);
+
+static unsigned long long room; /* bytes that are free; 0: as it is */
+static bool without_eigenvalues;
+
+int __wrap_statvfs(const char *path, struct statvfs *info)
+{
+  const int result = __real_statvfs(path, info);
+  if (room == 0) return result;
+  info->f_frsize = 1;
+  info->f_bavail = room;
+  return result;
+}
+
+bool __wrap_mo_eigh_divide(size_t n, double *a, double *values, double *work)
+{
+  return !without_eigenvalues && __real_mo_eigh_divide(n, a, values, work);
+}
+
+bool __wrap_mo_eigh_iterate(size_t n, double *a, double *values, double *work)
+{
+  return !without_eigenvalues && __real_mo_eigh_divide(n, a, values, work);
+}
+
+static char told[8192];
+
+static void collect(void *user, const char *text)
+{
+  (void)user;
+  strncat(told, text, sizeof told - strlen(told) - 2);
+  strcat(told, "\n");
+}
+
+static const run_notices collector = {collect, NULL};
+
+static size_t count(const char *words)
+{
+  size_t found = 0;
+  for (const char *at = told; (at = strstr(at, words)) != NULL; at++) found++;
+  return found;
+}
+
+/* So many equal steps from `first` on. */
+static void take(run_alarms *alarms, uint64_t first, size_t steps, double loss, double norm)
+{
+  for (size_t i = 0; i < steps; i++) {
+    const step_report report = {.step = first + i, .loss = loss, .grad_norm = norm};
+    alarms_step(alarms, &report, &collector);
+  }
+}
+
+static void alarms_ring_once(void **state)
+{
+  (void)state;
+  const double uniform = log(100);
+  run_alarms a = alarms_start(100, 5);
+  told[0] = '\0';
+  take(&a, 1, 9, uniform, 1);   /* in the warm-up, and four after it */
+  take(&a, 10, 1, 2, 1);        /* a better one between */
+  take(&a, 11, 49, uniform, 1); /* one too few */
+  assert_string_equal(told, "");
+  take(&a, 60, 100, uniform * 1.009, 1);
+  assert_int_equal(count("step 60: the loss stays at ln(vocabulary) = 4.61"), 1);
+  assert_int_equal(count("ln(vocabulary)"), 1);
+  take(&a, 200, 2, 3, 0);
+  take(&a, 202, 1, 3, 1e-30);
+  take(&a, 203, 2, 3, 0);
+  assert_int_equal(count("gradient is 0"), 0);
+  take(&a, 205, 10, 3, 0);
+  assert_int_equal(count("step 205: the gradient is 0"), 1);
+  take(&a, 300, 9, uniform + 1.1, 1);
+  take(&a, 309, 1, uniform + 0.9, 1);
+  assert_int_equal(count("diverged"), 0);
+  take(&a, 310, 30, uniform + 1.1, 1);
+  assert_int_equal(count("step 319: the loss has been above 5.61"), 1);
+  assert_int_equal(count("diverged"), 1);
+  take(&a, 400, 30, NAN, NAN); /* told as skipped, not here */
+  assert_int_equal(count("step 4"), 0);
+}
+
+static mousse_status train(const train_options *run, mo_error *error)
+{
+  const train_display display = {.notices = {collect, NULL}};
+  train_outcome outcome = {.signal = 0};
+  told[0] = '\0';
+  return train_execute(run, &mo_comm_self, &display, &outcome, error);
+}
+
+/* Before the first step, and not after hours of them. */
+static void room_is_looked_for_at_the_start(void **state)
+{
+  train_options run = tiny_run(state);
+  mo_error error = {{0}};
+  tiny_set(&run, "keep_last", "3");
+  room = 1000;
+  assert_int_equal(train(&run, &error), MOUSSE_IO);
+  assert_non_null(strstr(error.text, "a checkpoint takes"));
+  assert_non_null(strstr(error.text, "only 0.0 MB are free"));
+  assert_non_null(strstr(error.text, "make room, or choose another --out"));
+  assert_null(strstr(told, "step"));
+  room = 20000; /* for one, but not for three */
+  assert_int_equal(train(&run, &error), MOUSSE_OK);
+  assert_int_equal(count("MB are needed with --keep-last 3"), 1);
+  tiny_set(&run, "num_iterations", "6");
+  room = 1000; /* there is one to fall back on: a word is enough */
+  assert_int_equal(train(&run, &error), MOUSSE_OK);
+  assert_int_equal(count("MB are free; a checkpoint takes"), 1);
+  tiny_set(&run, "num_iterations", "8");
+  room = 1000000000;
+  assert_int_equal(train(&run, &error), MOUSSE_OK);
+  assert_int_equal(count("are free"), 0);
+  room = 0;
+}
+
+static void the_optimizer_is_heard(void **state)
+{
+  train_options run = tiny_run(state);
+  mo_error error = {{0}};
+  tiny_set(&run, "optimizer", "mousse");
+  tiny_set(&run, "opt.refresh", "eigh");
+  tiny_set(&run, "shampoo_update_freq", "2");
+  without_eigenvalues = true;
+  if (train(&run, &error) != MOUSSE_OK) fail_msg("%s", error.text);
+  assert_int_equal(count("optimizer: step 1: every solver failed on 'transformer.h.0.mlp.c_fc"),
+                   1);
+  assert_true(count("keeps its previous preconditioner") > 6);
+  without_eigenvalues = false;
+}
+
+/* An option that changed is told once, by the name that a user knows. */
+static void changes_are_told_once(void **state)
+{
+  train_options run = tiny_run(state);
+  mo_error error = {{0}};
+  if (train(&run, &error) != MOUSSE_OK) fail_msg("%s", error.text);
+  assert_int_equal(count("optimizer:"), 0);
+  tiny_set(&run, "num_iterations", "6");
+  tiny_set(&run, "mu", "0.9");
+  if (train(&run, &error) != MOUSSE_OK) fail_msg("%s", error.text);
+  assert_int_equal(count("mu was '0.95' and is now '0.9'"), 1);
+  assert_int_equal(count("group"), 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(alarms_ring_once),
+      cmocka_unit_test_setup_teardown(room_is_looked_for_at_the_start, scratch_make,
+                                      scratch_remove),
+      cmocka_unit_test_setup_teardown(the_optimizer_is_heard, scratch_make, scratch_remove),
+      cmocka_unit_test_setup_teardown(changes_are_told_once, scratch_make, scratch_remove),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
