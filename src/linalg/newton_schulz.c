@@ -114,15 +114,17 @@ static void swap(float **x, float **y)
   *y = swapped;
 }
 
-void mo_newton_schulz(mo_newton_schulz_set set, size_t rows, size_t cols, float *x,
+void mo_newton_schulz(mo_newton_schulz_set set, bool known, size_t rows, size_t cols, float *x,
                       float *spare, float *gram, float *factor)
 {
   const bool wide = rows <= cols;
   const size_t n = wide ? rows : cols, k = wide ? cols : rows;
   float *from = x, *to = spare;
   for (int i = 0; i < sets[set].iterations; i++) {
-    mo_syrk(MO_LOWER, wide ? MO_PLAIN : MO_TRANSPOSED, n, k, 1.0f, from, cols, 0.0f, gram, n);
-    mo_mirror(n, gram, n);
+    if (i > 0 || !known) {
+      mo_syrk(MO_LOWER, wide ? MO_PLAIN : MO_TRANSPOSED, n, k, 1.0f, from, cols, 0.0f, gram, n);
+      mo_mirror(n, gram, n);
+    }
     quintic_triangle(n, gram, row_of(set, i), factor);
     if (wide)
       mo_symm_left(MO_LOWER, rows, cols, factor, rows, from, cols, to, cols);

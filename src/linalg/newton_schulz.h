@@ -33,8 +33,9 @@ int mo_newton_schulz_iterations(mo_newton_schulz_set set);
 double mo_newton_schulz_norm(mo_newton_schulz_set set, double frobenius, double epsilon);
 
 /* In place on x (rows x cols, already divided by its norm). spare is as large as x; gram and
- * factor are k x k with k the shorter side. Not for MO_EXACT, which is mo_polar. */
-void mo_newton_schulz(mo_newton_schulz_set set, size_t rows, size_t cols, float *x,
+ * factor are k x k with k the shorter side; known: gram is x x^T (x^T x when tall) already, whole.
+ * Not for MO_EXACT, which is mo_polar. */
+void mo_newton_schulz(mo_newton_schulz_set set, bool known, size_t rows, size_t cols, float *x,
                       float *spare, float *gram, float *factor);
 
 /* The four n x n arrays of the Gram way. They change places while it runs. */

@@ -65,15 +65,13 @@ static void show_sample(trainer *t, const mo_buffer *text)
     t->display->sampled(t->display->user, step, data, text->size);
 }
 
-/* A sample is for people: what goes wrong with it is said and does not matter. As validations
- * are, it is made with the average of the weights where one is kept. */
-void milestone_sample(trainer *t)
+/* What goes wrong with it is said and does not matter. As validations are, it is made with the
+ * average of the weights where one is kept. */
+static void make_sample(trainer *t)
 {
   const trainer_state *state = &t->session.state;
   mo_error reason = {{0}};
   mo_buffer text = {0};
-  if (!trainer_due(state->step, t->run->sample_every) || !t->session.data.has_tokenizer) return;
-  if (t->comm->rank > 0) return;
   mo_buffer_add(&text, t->run->sample_prompt, strlen(t->run->sample_prompt));
   const text_request request = {
       .tokens = (size_t)t->run->sample_tokens,
@@ -90,6 +88,17 @@ void milestone_sample(trainer *t)
   else
     show_sample(t, &text);
   mo_buffer_close(&text);
+}
+
+/* A sample is for people, and rank 0's; the weights may be with all ranks. */
+mousse_status milestone_sample(trainer *t, mo_error *error)
+{
+  const uint64_t step = t->session.state.step;
+  if (!trainer_due(step, t->run->sample_every) || !t->session.data.has_tokenizer)
+    return MOUSSE_OK;
+  MO_TRY(average_refresh(&t->session.average, error));
+  if (t->comm->rank == 0) make_sample(t);
+  return MOUSSE_OK;
 }
 
 /* When the disk is nearly full, what would go after the save goes before it: one that is in

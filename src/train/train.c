@@ -170,7 +170,7 @@ static mousse_status loop(trainer *t, mo_error *error)
   while (!session_is_over(&t->session) && t->stop == 0) {
     MO_TRY(one_step(t, error));
     MO_TRY(milestone_validate(t, error));
-    milestone_sample(t);
+    MO_TRY(milestone_sample(t, error));
     MO_TRY(take_requests(t, error));
     MO_TRY(milestone_save(t, error));
   }

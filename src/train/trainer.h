@@ -28,10 +28,10 @@ static inline bool trainer_due(uint64_t step, int64_t every)
   return every > 0 && step % (uint64_t)every == 0;
 }
 
-/* milestones.c: each does its work when the step asks for it. All but the sample are
- * [collective]. */
+/* milestones.c: each does its work when the step asks for it. All are [collective]; a sample that
+ * cannot be made is no failure. */
 mousse_status milestone_validate(trainer *t, mo_error *error);
-void milestone_sample(trainer *t);
+mousse_status milestone_sample(trainer *t, mo_error *error);
 mousse_status milestone_save(trainer *t, mo_error *error);
 
 #endif

@@ -86,7 +86,7 @@ static void check_newton_schulz(mo_newton_schulz_set set, size_t m, size_t n)
   const double norm = mo_newton_schulz_norm(set, sqrt(mo_sum_squares(x, m * n)), 1e-7);
   mo_scale(x, m * n, (float)(1 / norm));
   mo_copy_scaled(plain, x, m * n, 1.0f);
-  mo_newton_schulz(set, m, n, plain, spare, gram, a);
+  mo_newton_schulz(set, false, m, n, plain, spare, gram, a);
   assert_true(relative_error(plain, expected, m * n) < allowed);
 
   mo_syrk(MO_LOWER, m <= n ? MO_PLAIN : MO_TRANSPOSED, k, m + n - k, 1.0f, x, n, 0.0f, gram, k);

@@ -341,7 +341,7 @@ static void test_newton_schulz_forms_agree(void **state)
       const float *p = arrays.polynomial;
       double *expected =
           m <= n ? product(m, n, m, p, false, x, false) : product(m, n, n, x, false, p, false);
-      mo_newton_schulz((mo_newton_schulz_set)set, m, n, x, spare, arrays.a, arrays.b);
+      mo_newton_schulz((mo_newton_schulz_set)set, false, m, n, x, spare, arrays.a, arrays.b);
       assert_close(x, expected, m * n, 1e-4);
       assert_true(fabs(sqrt(mo_sum_squares(x, m * n)) / norm - 1) < 1e-4);
       assert_true(fabs(norm / sqrt((double)k) - 1) < 0.25); /* singular values near 1 */

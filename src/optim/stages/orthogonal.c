@@ -86,8 +86,10 @@ static void orthogonalise(mo_newton_schulz_set set, bool schatten4, mo_shape sha
     return;
   }
   const double divisor = schatten4 ? mo_schatten4_norm(shape, x, gram) : frobenius;
-  mo_scale(x, count, (float)(1.0 / mo_newton_schulz_norm(set, divisor, epsilon)));
-  mo_newton_schulz(set, shape.rows, shape.cols, x, spare, gram, factor);
+  const double scale = 1.0 / mo_newton_schulz_norm(set, divisor, epsilon);
+  mo_scale(x, count, (float)scale);
+  if (schatten4) mo_scale(gram, n * n, (float)(scale * scale));
+  mo_newton_schulz(set, schatten4, shape.rows, shape.cols, x, spare, gram, factor);
 }
 
 void mo_orthogonalise(mo_newton_schulz_set set, mo_shape shape, double epsilon, float *x,
