@@ -33,6 +33,15 @@ class Writing(ProgramTest):
         self.assertIn("not both", self.failure(2, "generate", "--init", "run", "--prompt", "a", "--prompt-file", "p.txt"))
         self.assertIn("cannot open", self.failure(1, "generate", "--init", "run", "--prompt-file", "none"))
 
+    def test_weights_of_8_bits(self):
+        """Text of the rounded model, the same each time; another model than the exact one."""
+        words = ("--prompt", "It was", "--tokens", "200", "--no-stop", "--temperature", "1")
+        rounded = self.generate(*words, "--weights", "q8_0")
+        self.assertEqual(rounded, self.generate(*words, "--weights", "q8_0", "--threads", "1"))
+        self.assertNotEqual(rounded, self.generate(*words))
+        self.assertEqual(self.generate(*words, "--weights", "f32"), self.generate(*words))
+        self.assertIn("q8_0", self.failure(2, "generate", "--init", "run", "--weights", "q4_0"))
+
     def test_options_are_checked_before_output(self):
         for words in (("--top-p", "0"), ("--top-p", "2"), ("--repetition-penalty", "0.5"), ("--temperature", "-1")):
             done = self.run_mousse("generate", "--init", "run", "--prompt", "It was", *words, status=2)

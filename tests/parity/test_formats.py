@@ -211,13 +211,22 @@ def check_fine_tuning(root):
     subprocess.run([MOUSSE, "train", "--init", root / "start", "--data-dir", root / "data", "--out", root / "run",
                     "--num-iterations", "2", "--batch-size", "2", "--freeze", r"wte|h\.0\.", "--val-tokens", "48",
                     "--warmup-ratio", "0", "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    # a step of length 0: nothing moves on the way through training and checkpoint, from one file and from three
+    for shards in (1, 3):
+        same = root / f"start-{shards}"
+        write_folder(same, config, their_tensors("qwen3", reference.random_weights(table, seed=2)), shards)
+        subprocess.run([MOUSSE, "train", "--init", same, "--data-dir", root / "data", "--out", root / f"still-{shards}",
+                        "--num-iterations", "1", "--batch-size", "2", "--lr", "0", "--val-tokens", "48", "--quiet"],
+                       check=True, stdout=subprocess.DEVNULL)
+        export(root / f"still-{shards}", root / f"same-{shards}", "--format", "hf")
+        assert all_tensors(root / f"same-{shards}") == all_tensors(same)
     export(root / "run", root / "tuned", "--format", "hf")
     before, after = all_tensors(root / "start"), all_tensors(root / "tuned")
     assert before.keys() == after.keys()
     for name in before:
         frozen = "embed_tokens" in name or ".layers.0." in name
         assert (before[name] == after[name]) == frozen, name
-    print("fine-tuning: frozen tensors come back byte for byte, all others have moved")
+    print("fine-tuning: frozen tensors and steps of length 0 come back byte for byte, all others have moved")
 
 
 def check_gguf_is_not_read(root):
