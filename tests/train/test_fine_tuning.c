@@ -122,6 +122,7 @@ static train_options with_adapters(void **state, const char *out, const char *st
   tiny_set(&run, "n_layer", "2");
   tiny_set(&run, "num_iterations", steps);
   tiny_set(&run, "scheduler_type", "constant");
+  tiny_set(&run, "mu", "0.9"); /* by default it depends on the number of steps */
   tiny_set(&run, "lora_rank", "2");
   tiny_set(&run, "lora_targets", "attn|c_fc");
   tiny_set(&run, "out", scratch_path(state, out));
