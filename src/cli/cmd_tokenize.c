@@ -118,8 +118,7 @@ const cli_command command_tokenize = {
         "start the same command again; what is complete is not made twice.\n\n"
         "  mousse tokenize book.txt --tokenizer train:4096 --out data/book\n"
         "  mousse tokenize articles/*.jsonl.gz --tokenizer gpt2/ --out data/articles\n"
-        "  mousse tokenize tasks.jsonl --completion-field completion --tokenizer gpt2/ --out "
-        "data/tasks\n",
+        "  mousse tokenize tasks.jsonl --completion-field answer --out data/tasks\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),
     .least_arguments = 1,

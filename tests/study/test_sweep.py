@@ -44,6 +44,7 @@ class Sweep(ProgramTest):
             lines = [json.loads(line) for line in open(path)]
             for line in lines:
                 line.pop("seconds", None)
+                line.pop("memory", None)
             found[os.path.basename(os.path.dirname(path))] = lines
         return found
 

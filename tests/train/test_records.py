@@ -440,10 +440,10 @@ class Records(unittest.TestCase):
         self.assertNotIn("has diverged", said)
 
     def test_headers_and_notices(self):
-        said = self.lab.train(self.lab.folder / "head", "adamw", 1, "--embed-lr-factor", 3,
+        said = self.lab.train(self.lab.folder / "head", "adamw", 1, "--scalar-opt", "sgd",
                               "--batch-size", 11, "--device-batch-size", 0).stderr
         self.assertIn("adamw for all tensors", said)
-        self.assertIn("embed_lr_factor", said)
+        self.assertIn("scalar_opt is ignored", said)
         self.assertIn("one at a time", said)
         done = self.lab.call("plan", "--preset", "nano", "--gflops", "9", "--optimizer", "adamw", "--scalar-opt",
                              "sgd")

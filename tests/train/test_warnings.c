@@ -149,6 +149,7 @@ static void changes_are_told_once(void **state)
 {
   train_options run = tiny_run(state);
   mo_error error = {{0}};
+  tiny_set(&run, "mu", "0.95");
   if (train(&run, &error) != MOUSSE_OK) fail_msg("%s", error.text);
   assert_int_equal(count("optimizer:"), 0);
   tiny_set(&run, "num_iterations", "6");

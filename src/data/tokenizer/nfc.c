@@ -221,6 +221,16 @@ bool nfc_is_certain(const char *text, size_t length)
   return true;
 }
 
+size_t nfc_cut(const char *text, size_t length, size_t least, size_t most)
+{
+  size_t step = 0;
+  for (size_t at = most; at >= least && at > 0; at--)
+    if (at < length && !mo_utf8_continues(text[at]) &&
+        stands_alone(text + at, length - at, &step))
+      return at;
+  return 0;
+}
+
 bool nfc_add(mo_buffer *out, const char *text, size_t length)
 {
   mo_id_list list = {0};

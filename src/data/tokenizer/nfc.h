@@ -13,6 +13,9 @@
 
 /* Is text in normal form for certain, as no character of it could change or move? */
 bool nfc_is_certain(const char *text, size_t length);
+/* The last place from least to most where text can be cut, so that both parts in normal form C are
+ * the whole in it: no letter loses its marks. 0: there is none. */
+size_t nfc_cut(const char *text, size_t length, size_t least, size_t most);
 
 /* Appends the normal form of text; bytes that are not UTF-8 stay as they are and part what is
  * on both sides. False: no memory. */

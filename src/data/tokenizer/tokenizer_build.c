@@ -237,8 +237,9 @@ size_t tokenizer_cut(const mo_tokenizer *tokenizer, split_scratch *scratch, cons
                      size_t length, size_t least, size_t most)
 {
   size_t at = 0;
+  const bool changes = tokenizer->nfc && !nfc_is_certain(text, length);
   /* Where the rule sees other text than this, or none: before a space nothing is joined. */
-  if (tokenizer->sentencepiece || (tokenizer->nfc && !nfc_is_certain(text, length)))
-    at = split_cut_before_space(text, least, most);
+  if (tokenizer->sentencepiece || changes) at = split_cut_before_space(text, least, most);
+  if (at == 0 && changes) at = nfc_cut(text, length, least, most);
   return at > 0 ? at : split_cut(tokenizer->rule, scratch, text, length, least, most);
 }

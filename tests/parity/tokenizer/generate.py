@@ -69,7 +69,9 @@ def marked_text(draw, points):
     letters = [chr(c) for c in (*range(0x41, 0x7B), *range(0x1100, 0x1113), *range(0x1161, 0x1176), *range(0x11A8, 0x11C3))]
     letters += [text for text in apart if len(text) > 1]
     words = [text + draw.choice(["", " ", "x", chr(draw.choice(points))]) for text in apart]
-    for _ in range(20000):
+    for i in range(20000):
+        if i % 100 == 0:
+            words.append("x ")  # long texts are cut at spaces; without any they have other tokens
         behind = draw.choice([marks, common, letters])
         words.append(draw.choice(letters) + "".join(draw.choice(behind) for _ in range(draw.randrange(6))))
     words.append("a" + "".join(draw.choice(marks) for _ in range(5000)))
