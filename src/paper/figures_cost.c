@@ -103,7 +103,7 @@ void figure_steps_saved(const study_evidence *e, json_t *figure)
       "regime",         "optimizer",        "Muon's final loss",
       "its final loss", "than Muon's",      "its steps to Muon's final loss",
       "steps saved, %", "seconds saved, %", NULL};
-  static const char *const labels[] = {"mousse", "mousse, nesterov"};
+  static const char *const labels[] = {"mousse", "mousse no-graft"};
   char text[512];
   json_t *table = results_table(figure, "At the best learning rate of each", columns);
   for (int regime = 0; regime < e->protocol->scale->regime_count; regime++) {
