@@ -248,6 +248,7 @@ static mousse_status make(run_groups *groups, const run_records *records, mo_err
 {
   for (size_t i = 0; i < records->count; i++)
     MO_TRY(add_to_group(groups, &records->list[i], error));
+  if (groups->count == 0) return MOUSSE_OK;
   /* Sorted by optimizer, so that variants are numbered in that order, and then by these. */
   qsort(groups->list, groups->count, sizeof *groups->list, compare_groups);
   MO_TRY(find_variants(groups, error));

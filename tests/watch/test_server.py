@@ -327,7 +327,7 @@ class Beside(Case):
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
             address = next(line.split()[1] for line in process.stderr if line.startswith("watch "))
-            wait_for(lambda: self.steps(address) > 3, "its steps")
+            wait_for(lambda: (self.steps(address) or 0) > 3, "its steps")
         finally:
             process.terminate()
             process.stderr.read()
