@@ -30,16 +30,8 @@ enum { BYTES = 3, SPACE = BYTES + 256, A, B, E, SPACES, AB, SPACE_A, SPACE_AB, E
 static mousse_status make(mo_tokenizer *t, const char *steps, const char *model,
                           const char *last, mo_error *error)
 {
-  static const char *const tokens[] = {S,
-                                       "a",
-                                       "b",
-                                       "\xc3\xa9",
-                                       S S,
-                                       "ab",
-                                       S "a",
-                                       S "ab",
-                                       "\xc3\xa9"
-                                       "b"};
+  static const char *const tokens[] = {S,    "a",   "b",    "\xc3\xa9", S S,
+                                       "ab", S "a", S "ab", "\303\251b"};
   static char text[16384];
   size_t used = (size_t)snprintf(
       text, sizeof text,
