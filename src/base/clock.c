@@ -3,9 +3,19 @@
 
 #include <time.h>
 
-double mo_seconds(void)
+static double seconds_of(clockid_t clock)
 {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double mo_seconds(void)
+{
+  return seconds_of(CLOCK_MONOTONIC);
+}
+
+double mo_thread_seconds(void)
+{
+  return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }

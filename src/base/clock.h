@@ -4,4 +4,7 @@
 
 double mo_seconds(void);
 
+/* That this thread has computed: what it would take if nobody else used the machine. */
+double mo_thread_seconds(void);
+
 #endif

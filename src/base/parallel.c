@@ -1,6 +1,8 @@
 /* parallel.c - work over threads, by OpenMP. */
 #include "base/parallel.h"
 
+#include "base/recorder.h"
+
 #include <omp.h>
 
 int mo_threads_available(void)
@@ -14,7 +16,7 @@ void mo_threads_limit(int threads)
   omp_set_num_threads(threads);
 }
 
-void mo_parallel(int threads, size_t count, mo_body body, void *context)
+static void run_loop(int threads, size_t count, mo_body body, void *context)
 {
   if (threads <= 1 || count <= 1) {
     for (size_t item = 0; item < count; item++) body(context, item, 0);
@@ -22,6 +24,17 @@ void mo_parallel(int threads, size_t count, mo_body body, void *context)
   }
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
   for (size_t item = 0; item < count; item++) body(context, item, omp_get_thread_num());
+}
+
+void mo_parallel_at(const char *file, const char *name, int threads, size_t count, mo_body body,
+                    void *context)
+{
+  if (mo_recording_on()) {
+    const mo_task task = {.count = count, .body = body, .context = context};
+    mo_record_tasks(file, name, &task, 1, false);
+    return;
+  }
+  run_loop(threads, count, body, context);
 }
 
 typedef struct task_list {
@@ -38,10 +51,15 @@ static void run_job_item(void *context, size_t item, int thread)
   task->body(task->context, item, thread);
 }
 
-void mo_parallel_tasks(int threads, const mo_task *tasks, size_t task_count)
+void mo_parallel_tasks_at(const char *file, const char *name, int threads, const mo_task *tasks,
+                          size_t task_count)
 {
   size_t count = 0;
+  if (mo_recording_on()) {
+    mo_record_tasks(file, name, tasks, task_count, false);
+    return;
+  }
   for (size_t i = 0; i < task_count; i++) count += tasks[i].count;
   task_list list = {tasks};
-  mo_parallel(threads, count, run_job_item, &list);
+  run_loop(threads, count, run_job_item, &list);
 }

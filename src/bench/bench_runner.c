@@ -54,16 +54,37 @@ void bench_runner_release(bench_runner *r)
   *r = (bench_runner){0};
 }
 
+mousse_status bench_runner_model(bench_runner *r, size_t batch, size_t sequence,
+                                 mo_error *error)
+{
+  const gpt_batch tokens = {r->tokens, r->tokens + r->shape.batch * r->shape.sequence, batch,
+                            sequence, NULL};
+  float loss = 0;
+  return gpt_gradients(r->pass, &tokens, 1.0f, false, &loss, error);
+}
+
+mousse_status bench_runner_optimizer(bench_runner *r, mo_error *error)
+{
+  return with_sentence(mousse_step(r->optimizer), r->optimizer, error);
+}
+
+mousse_status bench_runner_restart(bench_runner *r, const char *optimizer, double refresh_every,
+                                   mo_error *error)
+{
+  mousse_destroy(r->optimizer);
+  r->optimizer = NULL;
+  MO_TRY(with_sentence(build_optimizer(r, optimizer), r->optimizer, error));
+  MO_TRY(with_sentence(mousse_set(r->optimizer, 0, "refresh_every", refresh_every),
+                       r->optimizer, error));
+  return with_sentence(mousse_set(r->optimizer, 0, "stagger", 1.0), r->optimizer, error);
+}
+
 mousse_status bench_runner_step(bench_runner *r, size_t sequence, double *seconds,
                                 mo_error *error)
 {
-  const gpt_batch batch = {r->tokens, r->tokens + r->shape.batch * r->shape.sequence,
-                           r->shape.batch, sequence, NULL};
-  float loss = 0;
   const double start = mo_seconds();
-  MO_TRY(gpt_gradients(r->pass, &batch, 1.0f, false, &loss, error));
-  if (r->optimizer != NULL)
-    MO_TRY(with_sentence(mousse_step(r->optimizer), r->optimizer, error));
+  MO_TRY(bench_runner_model(r, r->shape.batch, sequence, error));
+  if (r->optimizer != NULL) MO_TRY(bench_runner_optimizer(r, error));
   *seconds = mo_seconds() - start;
   return MOUSSE_OK;
 }

@@ -24,4 +24,14 @@ void bench_runner_release(bench_runner *runner);
 mousse_status bench_runner_step(bench_runner *runner, size_t sequence, double *seconds,
                                 mo_error *error);
 
+/* The two halves: of the first `batch` sequences, and of the optimizer. */
+mousse_status bench_runner_model(bench_runner *runner, size_t batch, size_t sequence,
+                                 mo_error *error);
+mousse_status bench_runner_optimizer(bench_runner *runner, mo_error *error);
+
+/* Another optimizer in place of the one there is, if any, with refreshes every so many steps and
+ * spread over them, as in training. */
+mousse_status bench_runner_restart(bench_runner *runner, const char *optimizer,
+                                   double refresh_every, mo_error *error);
+
 #endif

@@ -2,6 +2,7 @@
 #include "base/parallel.h"
 #include "base/wording.h"
 #include "bench/bench.h"
+#include "cli/bench_cores_display.h"
 #include "cli/next_step.h"
 #include "cli/progress.h"
 #include "cli/table.h"
@@ -12,6 +13,9 @@
 typedef struct values {
   bool quick, json;
   int64_t threads, layers;
+  int64_t batch;
+  char cores[256], preset[64];
+  double bandwidth;
 } values;
 
 static const mo_setting rows[] = {
@@ -21,7 +25,16 @@ static const mo_setting rows[] = {
     MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "threads; 0: one per core"),
     MO_SETTING_INTEGER(values, layers, "0", 0, 12,
                        "layers of the 162M model whose matrices are measured; 0: 2, or 1 when "
-                       "quick"),
+                       "quick; with --cores, of the model; 0: all"),
+    MO_SETTING_TEXT(values, cores, "",
+                    "predict a step on machines with so many cores each, such as 8,32,128, and "
+                    "measure nothing else"),
+    MO_SETTING_TEXT(values, preset, "",
+                    "with --cores: the model; empty: 162M, or tiny when quick"),
+    MO_SETTING_INTEGER(values, batch, "64k", 1, 1e12, "with --cores: tokens per step"),
+    MO_SETTING_NUMBER(
+        values, bandwidth, "0", 0, 1e6,
+        "with --cores: memory bandwidth of those machines in GB/s; 0: 4 per core"),
 };
 
 static void show(void *user, const char *what, double done, double total)
@@ -147,9 +160,32 @@ static void print_json(const bench_report *r)
   json_decref(root);
 }
 
+static mousse_status predict_cores(const cli_invocation *call, const values *v, mo_error *error)
+{
+  cores_report report;
+  cli_progress bar = progress_start("bench", "part", 1, 0, call->quiet);
+  cores_options options = {.preset = v->preset[0] != '\0' ? v->preset
+                                     : v->quick           ? "tiny"
+                                                          : "162M",
+                           .threads = v->threads > 0 ? (int)v->threads : mo_threads_available(),
+                           .tokens = (size_t)v->batch,
+                           .layers = (size_t)v->layers,
+                           .bandwidth = 1e9 * v->bandwidth,
+                           .progress = show,
+                           .user = &bar};
+  MO_TRY(cores_parse(v->cores, &options, error));
+  MO_TRY(bench_cores(&options, &report, error));
+  bar.label = "bench";
+  progress_end(&bar, bar.total);
+  if (!v->json) return cores_print(&report, error);
+  cores_print_json(&report);
+  return MOUSSE_OK;
+}
+
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const values *v = call->values;
+  if (v->cores[0] != '\0') return predict_cores(call, v, error);
   bench_report report;
   char speed[32];
   cli_progress bar = progress_start("bench", "GFLOP", 1, 0, call->quiet);
@@ -186,7 +222,13 @@ const cli_command command_bench = {
         "preconditioners spread over 10 steps, 'no refresh' that of a step without one. "
         "'worst to mean' is the slowest of 10 steps with staggered refreshes relative to "
         "their mean (with --quick, on matrices of width 192).\n\n"
+        "With --cores a training step is recorded on one thread, its items with their times, "
+        "and "
+        "replayed on as many cores as are asked for, with the rules by which threads take work "
+        "and with the memory's bandwidth as a second resource (docs/many-cores.md). The last "
+        "table compares that with this machine.\n\n"
         "  mousse bench --quick\n"
+        "  mousse bench --cores 8,32,128\n"
         "  mousse bench --json > bench.json\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),

@@ -142,7 +142,7 @@ static void run_sample(void *context, size_t item, int thread)
 
 static mo_task task_of(gpt_samples *list)
 {
-  return (mo_task){list->count, run_sample, list};
+  return (mo_task){list->count, run_sample, list, "covariance"};
 }
 
 mo_task gpt_sample_upper(const gpt_step *s, size_t layer, gpt_samples *list)

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "base/random.h"
+#include "base/team.h"
 #include "base/text.h"
 #include "check.h"
 
@@ -131,6 +132,39 @@ static void test_parallel_visits_each_item_once(void **state)
   for (size_t i = 0; i < 1000; i++) assert_int_equal(squares[i], i * i);
 }
 
+typedef struct table {
+  size_t *cells;
+  size_t row;
+} table;
+
+static void fill_cell(void *context, size_t item, int thread)
+{
+  const table *t = context;
+  (void)thread;
+  t->cells[t->row * 10 + item] += mo_team_inside() ? 100 : t->row + 1;
+}
+
+static void fill_row(void *context, size_t item, int thread)
+{
+  table row = {context, item};
+  (void)thread;
+  for (size_t again = 0; again < 3; again++) mo_team_divide(10, fill_cell, &row);
+}
+
+/* Every part of every loop, by whoever helps, before the loop ends. */
+static void test_team_visits_each_part_once(void **state)
+{
+  (void)state;
+  static const int threads[] = {1, 2, 3, 4, 7, 16};
+  for (size_t i = 0; i < sizeof threads / sizeof *threads; i++)
+    for (size_t rows = 0; rows < 40; rows += 13) {
+      size_t cells[400] = {0};
+      mo_team_run(threads[i], rows, fill_row, cells);
+      for (size_t k = 0; k < 400; k++)
+        assert_int_equal(cells[k], k / 10 < rows ? 3 * (k / 10 + 1) : 0);
+    }
+}
+
 static void test_files_are_complete_or_absent(void **state)
 {
   (void)state;
@@ -189,6 +223,7 @@ int main(void)
       cmocka_unit_test(test_suggestions),
       cmocka_unit_test(test_random_is_addressed_and_normal),
       cmocka_unit_test(test_parallel_visits_each_item_once),
+      cmocka_unit_test(test_team_visits_each_part_once),
       cmocka_unit_test(test_files_are_complete_or_absent),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
