@@ -2,6 +2,7 @@
 #include "linalg/blas.h"
 
 #include "base/simd.h"
+#include "linalg/cut.h"
 #include "linalg/lanes.h"
 
 #include <cblas.h>
@@ -69,6 +70,9 @@ void mo_gemm(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows, si
              size_t b_stride, float beta, float *c, size_t c_stride)
 {
   if (rows == 0 || cols == 0) return;
+  if (mo_cut_gemm(transpose_a, transpose_b, rows, cols, inner, alpha, a, a_stride, b, b_stride,
+                  beta, c, c_stride))
+    return;
   cblas_sgemm(CblasRowMajor, cblas_transpose(transpose_a), cblas_transpose(transpose_b),
               (int)rows, (int)cols, (int)inner, alpha, a, (int)a_stride, b, (int)b_stride, beta,
               c, (int)c_stride);
@@ -77,7 +81,8 @@ void mo_gemm(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows, si
 void mo_syrk(mo_triangle triangle, mo_transpose transpose_a, size_t n, size_t k, float alpha,
              const float *a, size_t a_stride, float beta, float *c, size_t c_stride)
 {
-  if (n == 0) return;
+  if (n == 0 || mo_cut_syrk(triangle, transpose_a, n, k, alpha, a, a_stride, beta, c, c_stride))
+    return;
   cblas_ssyrk(CblasRowMajor, cblas_triangle(triangle), cblas_transpose(transpose_a), (int)n,
               (int)k, alpha, a, (int)a_stride, beta, c, (int)c_stride);
 }
@@ -92,6 +97,7 @@ void mo_remove_rows(size_t n, size_t k, const double *rows, double *c)
 void mo_symm_left(mo_triangle triangle, size_t rows, size_t cols, const float *s,
                   size_t s_stride, const float *x, size_t x_stride, float *c, size_t c_stride)
 {
+  if (mo_cut_symm(true, triangle, rows, cols, s, s_stride, x, x_stride, c, c_stride)) return;
   cblas_ssymm(CblasRowMajor, CblasLeft, cblas_triangle(triangle), (int)rows, (int)cols, 1.0f, s,
               (int)s_stride, x, (int)x_stride, 0.0f, c, (int)c_stride);
 }
@@ -99,17 +105,21 @@ void mo_symm_left(mo_triangle triangle, size_t rows, size_t cols, const float *s
 void mo_symm_right(mo_triangle triangle, size_t rows, size_t cols, const float *s,
                    size_t s_stride, const float *x, size_t x_stride, float *c, size_t c_stride)
 {
+  if (mo_cut_symm(false, triangle, rows, cols, s, s_stride, x, x_stride, c, c_stride)) return;
   cblas_ssymm(CblasRowMajor, CblasRight, cblas_triangle(triangle), (int)rows, (int)cols, 1.0f,
               s, (int)s_stride, x, (int)x_stride, 0.0f, c, (int)c_stride);
 }
 
 /* The lower triangle of op(A) * op(B): two triangles of half the size and the square between
  * them, so that most of the work is in large products. */
-static void lower_product(mo_transpose transpose_a, mo_transpose transpose_b, size_t n,
-                          size_t inner, const float *a, size_t a_stride, const float *b,
-                          size_t b_stride, float *c, size_t c_stride)
+void mo_lower_product(mo_transpose transpose_a, mo_transpose transpose_b, size_t n,
+                      size_t inner, const float *a, size_t a_stride, const float *b,
+                      size_t b_stride, float *c, size_t c_stride)
 {
   enum { LEAF = 64, LANES = 16 }; /* a smaller leaf wastes BLAS's packing, a larger one flops */
+  if (mo_cut_lower_product(transpose_a, transpose_b, n, inner, a, a_stride, b, b_stride, c,
+                           c_stride))
+    return;
   if (n <= LEAF) {
     mo_gemm(transpose_a, transpose_b, n, n, inner, 1.0f, a, a_stride, b, b_stride, 0.0f, c,
             c_stride);
@@ -119,18 +129,19 @@ static void lower_product(mo_transpose transpose_a, mo_transpose transpose_b, si
   const float *a_low = transpose_a == MO_PLAIN ? a + half * a_stride : a + half;
   const float *b_right = transpose_b == MO_PLAIN ? b + half : b + half * b_stride;
   float *c_low = c + half * c_stride;
-  lower_product(transpose_a, transpose_b, half, inner, a, a_stride, b, b_stride, c, c_stride);
+  mo_lower_product(transpose_a, transpose_b, half, inner, a, a_stride, b, b_stride, c,
+                   c_stride);
   mo_gemm(transpose_a, transpose_b, n - half, half, inner, 1.0f, a_low, a_stride, b, b_stride,
           0.0f, c_low, c_stride);
-  lower_product(transpose_a, transpose_b, n - half, inner, a_low, a_stride, b_right, b_stride,
-                c_low + half, c_stride);
+  mo_lower_product(transpose_a, transpose_b, n - half, inner, a_low, a_stride, b_right,
+                   b_stride, c_low + half, c_stride);
 }
 
 void mo_symmetric_product(mo_transpose transpose_a, mo_transpose transpose_b, size_t n,
                           size_t inner, const float *a, size_t a_stride, const float *b,
                           size_t b_stride, float *c)
 {
-  lower_product(transpose_a, transpose_b, n, inner, a, a_stride, b, b_stride, c, n);
+  mo_lower_product(transpose_a, transpose_b, n, inner, a, a_stride, b, b_stride, c, n);
   mo_mirror(n, c, n);
 }
 
@@ -202,6 +213,7 @@ void mo_symv(size_t n, const float *s, size_t s_stride, const float *x, float *y
 void mo_lower_times(size_t rows, size_t cols, float alpha, const float *l, size_t l_stride,
                     float *x, size_t x_stride)
 {
+  if (mo_cut_lower_times(rows, cols, alpha, l, l_stride, x, x_stride)) return;
   cblas_strmm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)rows,
               (int)cols, alpha, l, (int)l_stride, x, (int)x_stride);
 }
@@ -209,6 +221,7 @@ void mo_lower_times(size_t rows, size_t cols, float alpha, const float *l, size_
 void mo_times_lower(size_t rows, size_t cols, const float *l, size_t l_stride, float *x,
                     size_t x_stride)
 {
+  if (mo_cut_times_lower(rows, cols, l, l_stride, x, x_stride)) return;
   cblas_strmm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, (int)rows,
               (int)cols, 1.0f, l, (int)l_stride, x, (int)x_stride);
 }
@@ -216,6 +229,7 @@ void mo_times_lower(size_t rows, size_t cols, const float *l, size_t l_stride, f
 void mo_solve_lower(size_t rows, size_t cols, const float *l, size_t l_stride, float *x,
                     size_t x_stride)
 {
+  if (mo_cut_solve_lower(rows, cols, l, l_stride, x, x_stride)) return;
   cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)rows,
               (int)cols, 1.0f, l, (int)l_stride, x, (int)x_stride);
 }

@@ -2,7 +2,8 @@
  *
  * Threads are our business (base/parallel.h), not the BLAS's: a threaded OpenBLAS gives other
  * bits at another thread count, and its pool fights with OpenMP. Whoever calls these functions
- * from several threads does so between mo_blas_enter and mo_blas_leave.
+ * from several threads does so between mo_blas_enter and mo_blas_leave. In the items of a team
+ * (base/team.h) large operations are done in parts, which other threads may take (cut.h).
  */
 #ifndef MOUSSE_LINALG_BLAS_H
 #define MOUSSE_LINALG_BLAS_H
@@ -51,6 +52,11 @@ void mo_symm_right(mo_triangle triangle, size_t rows, size_t cols, const float *
 void mo_symmetric_product(mo_transpose transpose_a, mo_transpose transpose_b, size_t n,
                           size_t inner, const float *a, size_t a_stride, const float *b,
                           size_t b_stride, float *c);
+
+/* The lower triangle of that alone; blocks on the diagonal are whole. */
+void mo_lower_product(mo_transpose transpose_a, mo_transpose transpose_b, size_t n,
+                      size_t inner, const float *a, size_t a_stride, const float *b,
+                      size_t b_stride, float *c, size_t c_stride);
 
 /* y = S x for a symmetric n x n matrix S of which the lower triangle is stored. */
 void mo_symv(size_t n, const float *s, size_t s_stride, const float *x, float *y);

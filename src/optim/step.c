@@ -3,7 +3,7 @@
  * All or nothing: nothing is touched before every gradient is known to be finite, and after
  * that nothing can fail but communication.
  */
-#include "base/parallel.h"
+#include "base/team.h"
 #include "linalg/blas.h"
 #include "linalg/vector.h"
 #include "optim/exchange.h"
@@ -143,7 +143,8 @@ static void update_one(void *context, size_t item, int thread)
   mo_update_item(opt, &opt->params[piece.param], piece.which, thread);
 }
 
-/* Costliest first, so that no thread is left with a long one at the end. */
+/* Costliest first, so that no thread is left with a long one at the end; a thread for which none is
+ * left helps with the products of the others (linalg/cut.h). */
 static void update_all(mousse_optimizer *opt)
 {
   size_t count = 0;
@@ -153,7 +154,7 @@ static void update_all(mousse_optimizer *opt)
     for (size_t k = 0; k < items; k++)
       opt->items[count++] = (mo_piece){(uint32_t)opt->order[i], (uint32_t)k};
   }
-  mo_parallel(opt->threads, count, update_one, opt);
+  mo_team_run(opt->threads, count, update_one, opt);
 }
 
 static void count_step(mousse_optimizer *opt)
