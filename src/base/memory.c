@@ -8,7 +8,7 @@
 static void *default_allocate(void *user, size_t bytes)
 {
   (void)user;
-  return malloc(bytes);
+  return calloc(1, bytes); /* zero pages are free */
 }
 
 static void default_release(void *user, void *block, size_t bytes)
@@ -18,7 +18,7 @@ static void default_release(void *user, void *block, size_t bytes)
   free(block);
 }
 
-const mo_allocator mo_default_allocator = {default_allocate, default_release, NULL};
+const mo_allocator mo_default_allocator = {default_allocate, default_release, NULL, true};
 
 static const mo_allocator *or_default(const mo_allocator *allocator)
 {
@@ -28,10 +28,8 @@ static const mo_allocator *or_default(const mo_allocator *allocator)
 void *mo_allocate(const mo_allocator *allocator, size_t bytes)
 {
   const mo_allocator *a = or_default(allocator);
-  if (a == &mo_default_allocator)
-    return calloc(1, bytes > 0 ? bytes : 1); /* zero pages are free */
   void *block = a->allocate(a->user, bytes > 0 ? bytes : 1);
-  if (block != NULL) memset(block, 0, bytes);
+  if (block != NULL && !a->zeroes) memset(block, 0, bytes);
   return block;
 }
 

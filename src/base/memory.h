@@ -20,6 +20,9 @@ typedef struct mo_allocator {
   void *(*allocate)(void *user, size_t bytes);
   void (*release)(void *user, void *block, size_t bytes);
   void *user;
+  /* What it gives is 0 already. Where it comes from the system untouched, its pages then lie near
+   * the thread that uses them first, not near the one that cleared them. */
+  bool zeroes;
 } mo_allocator;
 
 /* malloc and free. NULL in place of an allocator means this one. */

@@ -83,14 +83,15 @@ mousse_status mousse_create(const mousse_env *env, mousse_optimizer **out)
     MO_TRY(check_env(&copy));
   }
   mo_allocator host = mo_default_allocator;
-  if (copy.allocate != NULL) host = (mo_allocator){copy.allocate, copy.release, copy.user};
+  if (copy.allocate != NULL)
+    host = (mo_allocator){copy.allocate, copy.release, copy.user, false};
 
   mousse_optimizer *opt = mo_allocate(&host, sizeof *opt);
   if (opt == NULL)
     return mo_fail(&create_error, MOUSSE_NO_MEMORY, "no memory for an optimizer");
   opt->env = copy;
   opt->host = host;
-  opt->allocator = (mo_allocator){counting_allocate, counting_release, opt};
+  opt->allocator = (mo_allocator){counting_allocate, counting_release, opt, host.zeroes};
   opt->held = sizeof *opt;
   opt->comm = copy.comm != NULL ? *copy.comm : mo_comm_self;
   opt->threads = copy.threads > 0 ? copy.threads : mo_threads_available();

@@ -340,7 +340,7 @@ static void test_memory_planned_is_memory_used(void **state)
   const gpt_shape shapes[] = {{2, 100, 3, true, false}, {1, 7, 1, false, false}};
   for (size_t i = 0; i < 2; i++) {
     meter m = {0};
-    const mo_allocator allocator = {meter_allocate, meter_release, &m};
+    const mo_allocator allocator = {meter_allocate, meter_release, &m, false};
     gpt_params *params = NULL;
     gpt_pass *pass = NULL;
     gpt_generator *generator = NULL;
@@ -365,7 +365,7 @@ static void test_every_allocation_may_fail(void **state)
   const gpt_shape shape = {1, 8, 1, true, false};
   for (size_t fail_at = 1; fail_at <= 7; fail_at++) {
     meter m = {.fail_at = fail_at};
-    const mo_allocator allocator = {meter_allocate, meter_release, &m};
+    const mo_allocator allocator = {meter_allocate, meter_release, &m, false};
     mo_error error = {{0}};
     gpt_params *params = NULL;
     gpt_pass *pass = NULL;

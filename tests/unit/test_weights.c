@@ -126,7 +126,7 @@ static void no_release(void *user, void *block, size_t bytes)
 static void test_no_memory(void **state)
 {
   (void)state;
-  const mo_allocator allocator = {no_memory, no_release, NULL};
+  const mo_allocator allocator = {no_memory, no_release, NULL, false};
   const unsigned char bytes[] = {2, 0, 0, 0, 0, 0, 0, 0, '{', '}'};
   safetensors file;
   mo_error error = {{0}};
