@@ -200,6 +200,16 @@ static void low_tile(void *context, size_t item, int thread)
                          s->pass->gradient.d_qkv + rows.first * s->S, s->S, rows.count);
 }
 
+/* Whether an item of the attention takes longer than a tile of the product: long ones go first, so
+ * that no thread is left with one at the end. */
+static bool attention_is_longer(const gpt_step *s, const mo_product *product)
+{
+  const double group = (double)s->H / (double)s->K, T = (double)s->T;
+  const double attention = 5.0 * T * T * (double)s->D * group; /* five products, half of each */
+  return attention >
+         2.0 * (double)product->tile_rows * (double)product->tile_cols * (double)product->inner;
+}
+
 static void attention_and_weights(gpt_layer_step *c)
 {
   const gpt_step *s = c->step;
@@ -211,12 +221,16 @@ static void attention_and_weights(gpt_layer_step *c)
   mo_product c_proj = weight_gradient(s, w.c_proj, g->d_middle, s->C, k->attended);
   gpt_samples samples;
   gpt_adapter_work adapters = {.count = 0};
-  mo_task tasks[MOST_TASKS] = {{s->batch->batch * s->K, attention_item, c},
-                               weight_task(&proj, w.proj->frozen),
-                               weight_task(&fc, gpt_hidden_frozen(&w)),
-                               weight_task(&c_proj, w.c_proj->frozen),
-                               {k->input1 != k->norm1 ? s->tiles : 0, input_tile, c},
-                               gpt_sample_upper(s, c->layer, &samples)};
+  const mo_task weights[] = {weight_task(&proj, w.proj->frozen),
+                             weight_task(&fc, gpt_hidden_frozen(&w)),
+                             weight_task(&c_proj, w.c_proj->frozen)};
+  const mo_task attention = {s->batch->batch * s->K, attention_item, c, "attention"};
+  const size_t place = attention_is_longer(s, &fc) ? 0 : 3;
+  mo_task tasks[MOST_TASKS];
+  tasks[place] = attention;
+  memcpy(tasks + (place == 0 ? 1 : 0), weights, sizeof weights);
+  tasks[4] = (mo_task){k->input1 != k->norm1 ? s->tiles : 0, input_tile, c, "input"};
+  tasks[5] = gpt_sample_upper(s, c->layer, &samples);
   gpt_adapter_products(s, c->layer, gpt_adapted_one(w.proj), g->d_x, s->C, k->active,
                        &adapters);
   gpt_adapter_products(s, c->layer, gpt_adapted_hidden(&w), g->d_hidden, s->F, k->input2,
@@ -234,7 +248,7 @@ static void rows_and_weights(gpt_layer_step *c)
       weight_gradient(s, w.c_q, s->pass->gradient.d_qkv, s->S, s->pass->kept[c->layer].input1);
   gpt_samples samples;
   gpt_adapter_work adapters = {.count = 0};
-  mo_task tasks[MOST_TASKS] = {{s->tiles, lower_tile, c},
+  mo_task tasks[MOST_TASKS] = {{s->tiles, lower_tile, c, "rows"},
                                weight_task(&qkv, gpt_qkv_frozen(&w)),
                                gpt_sample_lower(s, c->layer, &samples)};
   if (s->pass->gradient.d_low != NULL)
@@ -324,13 +338,32 @@ static void embedding_columns(void *context, size_t item, int thread)
     position_embedding_backward(w->wpe->gradient, d_x, s->N, s->T, s->C, first, last);
 }
 
+enum { CLEARED = 1 << 16 };
+
+static void clear_block(void *context, size_t item, int thread)
+{
+  const gpt_tensor *tensor = context;
+  const size_t first = item * CLEARED, left = tensor->rows * tensor->cols - first;
+  (void)thread;
+  memset(tensor->gradient + first, 0, (left < CLEARED ? left : CLEARED) * sizeof(float));
+}
+
+/* Those of the embeddings are large, and hardly any row of them has a gradient. */
+static void clear_table(const gpt_step *s, const gpt_tensor *tensor)
+{
+  if (tensor == NULL || tensor->gradient == NULL) return;
+  gpt_tensor table = *tensor;
+  mo_parallel(s->pass->shape.threads, (table.rows * table.cols + CLEARED - 1) / CLEARED,
+              clear_block, &table);
+}
+
 /* Rows are added one by one; a tied embedding already has its gradient as the head. */
 static void embedding(gpt_layer_step *c)
 {
   const gpt_step *s = c->step;
   const gpt_model_tensors *w = s->pass->params->parts;
-  if (s->beta == 0.0f && !s->config->tied) clear(w->wte);
-  if (s->beta == 0.0f) clear(w->wpe);
+  if (s->beta == 0.0f && !s->config->tied) clear_table(s, w->wte);
+  if (s->beta == 0.0f) clear_table(s, w->wpe);
   mo_parallel(s->pass->shape.threads, (s->C + EMBEDDING_COLUMNS - 1) / EMBEDDING_COLUMNS,
               embedding_columns, c);
   gpt_tell_complete(s->pass);

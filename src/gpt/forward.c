@@ -151,7 +151,8 @@ void gpt_forward(const gpt_step *s)
   mo_parallel(threads, s->tiles, first_tile, &c);
   for (c.layer = 0; c.layer <= last; c.layer++) {
     mo_parallel(threads, blocks, attention_item, &c);
-    mo_parallel(threads, s->tiles, c.layer < last ? middle_tile : last_tile, &c);
+    const mo_body tile_rows = c.layer < last ? middle_tile : last_tile;
+    mo_parallel(threads, s->tiles, tile_rows, &c);
   }
 }
 

@@ -29,6 +29,15 @@ static size_t head_rows_for(size_t rows, size_t vocabulary)
   return smaller(rows, fitting < LARGEST_TILE ? LARGEST_TILE : fitting);
 }
 
+/* d_final is a product over the whole vocabulary with few rows: of one thread's size only when
+ * that is cut, too. */
+static size_t head_parts_for(size_t vocabulary)
+{
+  enum { TOKENS = 3072, MOST = GPT_MOST_HEAD_PARTS };
+  const size_t parts = vocabulary / TOKENS;
+  return parts < 1 ? 1 : smaller(parts, MOST);
+}
+
 /* The arrays that all layers share, because backward computes them again. */
 static gpt_activations lay_out_shared(mo_arena *arena, const gpt_config *c, size_t N)
 {
@@ -144,6 +153,9 @@ static void lay_out(mo_arena *arena, gpt_pass *pass, const gpt_config *c)
   pass->normal_final = c->norm == GPT_RMS ? pass->final : mo_arena_floats(arena, N * C);
   pass->r_final = mo_arena_floats(arena, N);
   pass->logits = mo_arena_floats(arena, pass->head_rows * c->vocab_size);
+  pass->head_parts = shape->gradients ? head_parts_for(c->vocab_size) : 1;
+  if (pass->head_parts > 1)
+    pass->head_sums = mo_arena_floats(arena, pass->head_parts * pass->head_rows * C);
   pass->losses = mo_arena_floats(arena, N);
   pass->cosines = mo_arena_floats(arena, gpt_angles(c, shape->sequence));
   pass->sines = mo_arena_floats(arena, gpt_angles(c, shape->sequence));

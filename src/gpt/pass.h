@@ -11,6 +11,8 @@
 #include "gpt/choice.h"
 #include "gpt/gpt.h"
 
+enum { GPT_MOST_HEAD_PARTS = 16 };
+
 /* What forward keeps of one layer for backward. In a pass without gradients all layers share
  * one of these; with recompute there are two, which layers use in turn. Where a layer is its own memory (a norm without gain, relu2) two members are
  * the same array; otherwise input1, input2 and active are shared by all layers, and backward
@@ -50,6 +52,8 @@ struct gpt_pass {
   float *final, *r_final; /* N x C, N: input of the head */
   float *normal_final;    /* N x C: before the gain; final itself without one */
   float *logits;          /* head_rows x V */
+  size_t head_parts;      /* into which the head's product over the vocabulary is cut */
+  float *head_sums;       /* head_parts x head_rows x C; NULL: one part */
   float *losses;          /* N */
   float *cosines, *sines; /* T x head_size / 2 */
   float **scratch;        /* one block per thread, for attention */
