@@ -16,6 +16,7 @@ typedef struct values {
   int64_t batch;
   char cores[256], preset[64];
   double bandwidth;
+  char optimizers[MO_SETTING_PATH];
 } values;
 
 static const mo_setting rows[] = {
@@ -35,6 +36,9 @@ static const mo_setting rows[] = {
     MO_SETTING_NUMBER(
         values, bandwidth, "0", 0, 1e6,
         "with --cores: memory bandwidth of those machines in GB/s; 0: 4 per core"),
+    MO_SETTING_TEXT(values, optimizers, "",
+                    "measure these alone, without models and threads: "
+                    "name,name:option=value,..."),
 };
 
 static void show(void *user, const char *what, double done, double total)
@@ -66,16 +70,16 @@ static mousse_status print_optimizers(const bench_report *r, mo_error *error)
                                          {.title = "sides", .is_text = true},
                                          {.title = "to Muon"},
                                          {.title = "no refresh"},
-                                         {.title = "worst to mean"},
+                                         {.title = "worst to mean", .spare = 1},
                                          {.title = "state"}};
   cli_table table = {.columns = columns, .column_count = 6};
-  printf("\nTime of a step over the 162M model's hidden matrices,\n"
+  printf("Time of a step over the 162M model's hidden matrices,\n"
          "relative to plain Muon (15 products per matrix);\n"
          "measured on %zu of its 12 layers.\n\n",
          r->layers);
   for (size_t i = 0; i < r->optimizer_count; i++) {
     const bench_optimizer_result *o = &r->optimizers[i];
-    table_cell(&table, "%s", o->name);
+    table_cell(&table, "%s%s%s", o->name, o->options[0] != '\0' ? ":" : "", o->options);
     table_cell(&table, "%s", o->sides);
     table_cell(&table, "%.3f", o->ratio);
     table_cell(&table, "%.3f", o->ratio_between);
@@ -123,10 +127,11 @@ static json_t *optimizers_json(const bench_report *r)
   json_t *list = json_array();
   for (size_t i = 0; i < r->optimizer_count; i++) {
     const bench_optimizer_result *o = &r->optimizers[i];
-    json_array_append_new(list, json_pack("{s:s, s:s, s:f, s:f, s:I}", "name", o->name, "sides",
-                                          o->sides, "ratio_to_plain_muon", o->ratio,
-                                          "worst_step_to_mean", o->worst_step_to_mean,
-                                          "state_bytes", (json_int_t)o->state_bytes));
+    json_t *row = json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:I}", "name", o->name, "sides",
+                            o->sides, "options", o->options, "ratio_to_plain_muon", o->ratio,
+                            "ratio_without_refresh", o->ratio_between, "worst_step_to_mean",
+                            o->worst_step_to_mean, "state_bytes", (json_int_t)o->state_bytes);
+    json_array_append_new(list, row);
   }
   return list;
 }
@@ -152,9 +157,12 @@ static json_t *threads_json(const bench_report *r)
 
 static void print_json(const bench_report *r)
 {
-  json_t *root = json_pack("{s:f, s:o, s:o, s:o, s:o}", "sgemm_gflops", r->sgemm_gflops,
-                           "models", models_json(r), "optimizers", optimizers_json(r),
-                           "whole_step", steps_json(r), "threads", threads_json(r));
+  json_t *root = json_pack("{s:o}", "optimizers", optimizers_json(r));
+  if (r->model_count > 0)
+    json_object_update_new(root,
+                           json_pack("{s:f, s:o, s:o, s:o}", "sgemm_gflops", r->sgemm_gflops,
+                                     "models", models_json(r), "whole_step", steps_json(r),
+                                     "threads", threads_json(r)));
   json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
   printf("\n");
   json_decref(root);
@@ -193,6 +201,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
       .quick = v->quick,
       .threads = v->threads > 0 ? (int)v->threads : mo_threads_available(),
       .layers = (size_t)v->layers,
+      .optimizers = v->optimizers[0] != '\0' ? v->optimizers : NULL,
       .progress = show,
       .user = &bar,
   };
@@ -203,7 +212,9 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
     print_json(&report);
     return MOUSSE_OK;
   }
+  if (report.model_count == 0) return print_optimizers(&report, error);
   MO_TRY(print_models(&report, error));
+  printf("\n");
   MO_TRY(print_optimizers(&report, error));
   MO_TRY(print_steps(&report, error));
   snprintf(speed, sizeof speed, "%.0f", report.sgemm_gflops);
@@ -222,14 +233,17 @@ const cli_command command_bench = {
         "preconditioners spread over 10 steps, 'no refresh' that of a step without one. "
         "'worst to mean' is the slowest of 10 steps with staggered refreshes relative to "
         "their mean (with --quick, on matrices of width 192).\n\n"
+        "An optimizer by its name stands for all its rows, with both sides and with the small "
+        "one where it has a choice; with options, as in a row's name, for one row.\n\n"
         "With --cores a training step is recorded on one thread, its items with their times, "
-        "and "
-        "replayed on as many cores as are asked for, with the rules by which threads take work "
-        "and with the memory's bandwidth as a second resource (docs/many-cores.md). The last "
-        "table compares that with this machine.\n\n"
+        "and replayed on as many cores as are asked for, with the rules by which threads take "
+        "work and with the memory's bandwidth as a second resource (docs/many-cores.md). The "
+        "last table compares that with this machine.\n\n"
         "  mousse bench --quick\n"
-        "  mousse bench --cores 8,32,128\n"
-        "  mousse bench --json > bench.json\n",
+        "  mousse bench --json > bench.json\n"
+        "  mousse bench --optimizers "
+        "muon,soapmuon:sides=small,polargrad:newton_schulz=polar5\n"
+        "  mousse bench --cores 8,32,128\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),
     .run = run,
