@@ -9,13 +9,46 @@
 
 static const double efficiency = 0.65; /* of layers and updates, against plain products */
 
-static void count_exchange(rank_plan *p, const train_estimate *e)
+/* Bytes that a rank sends, and messages that it waits for, one after the other. */
+typedef struct traffic {
+  double bytes, messages;
+} traffic;
+
+static traffic sum_traffic(const rank_plan *p, const train_estimate *e)
 {
   const double others = p->ranks - 1.0, bytes = 4.0 * (double)e->trained;
-  const double pieces = ceil(bytes / EXCHANGE_BYTES);
-  p->sent_bytes = 3.0 * bytes * others / p->ranks;
+  return (traffic){2.0 * bytes * others / p->ranks,
+                   2.0 * ceil(bytes / EXCHANGE_BYTES) * others};
+}
+
+static traffic share_traffic(const rank_plan *p, const train_estimate *e)
+{
+  const double others = p->ranks - 1.0, bytes = 4.0 * (double)e->trained;
   const double shares = (double)e->tensor_count + others; /* tensors are cut at most so often */
-  p->messages = 2.0 * pieces * others + shares * ceil(log2((double)p->ranks));
+  return (traffic){bytes * others / p->ranks, shares * ceil(log2((double)p->ranks))};
+}
+
+static double seconds_of(traffic t, const plan_machine *machine)
+{
+  return t.bytes / machine->bandwidth + t.messages * machine->latency;
+}
+
+/* The backward pass of a rank's last micro-batch. */
+static double last_backward(const rank_plan *p, const train_options *run)
+{
+  const double sequences = (double)run->batch_size / p->ranks;
+  const double micro = fmin((double)options_micro_batch(run), sequences);
+  return 2.0 / 3.0 * p->compute_seconds * micro / sequences;
+}
+
+static void count_exchange(rank_plan *p, const train_estimate *e, const train_options *run,
+                           const plan_machine *machine)
+{
+  const traffic sum = sum_traffic(p, e), share = share_traffic(p, e);
+  p->sent_bytes = sum.bytes + share.bytes;
+  p->messages = sum.messages + share.messages;
+  p->exchange_seconds = seconds_of(sum, machine) + seconds_of(share, machine);
+  p->hidden_seconds = fmin(seconds_of(sum, machine), last_backward(p, run));
 }
 
 mousse_status rank_plan_make(rank_plan *p, const train_options *run, const gpt_config *config,
@@ -32,11 +65,10 @@ mousse_status rank_plan_make(rank_plan *p, const train_options *run, const gpt_c
                    .optimizer_bytes = e.optimizer_bytes,
                    .state_bytes = e.state_bytes,
                    .optimizer_flops = e.optimizer_flops};
-  count_exchange(p, &e);
   p->compute_flops = e.flops_per_step / ranks;
   p->compute_seconds = p->compute_flops / (efficiency * machine->flops);
   p->optimizer_seconds = p->optimizer_flops / (efficiency * machine->flops);
-  p->exchange_seconds = p->sent_bytes / machine->bandwidth + p->messages * machine->latency;
+  count_exchange(p, &e, &shared, machine);
   estimate_close(&e);
   return MOUSSE_OK;
 }

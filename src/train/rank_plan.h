@@ -9,7 +9,12 @@
  *
  *     seconds = compute + optimizer + bytes / bandwidth + messages * latency
  *
- * Nothing overlaps, as in the program. Two measured numbers, or given ones, make a prediction
+ * Without overlap, as is the default. With it (--overlap) the sum goes on behind the backward pass of
+ * the last micro-batch, two thirds of its time:
+ *
+ *     seconds = compute + optimizer + share + max(sum - 2/3 compute / micro-batches, 0)
+ *
+ * The share of the new weights is not overlapped. Two measured numbers, or given ones, make a prediction
  * of it: the speed of a matrix product and what the network moves.
  */
 #ifndef MOUSSE_TRAIN_RANK_PLAN_H
@@ -32,6 +37,7 @@ typedef struct rank_plan {
   double sent_bytes;                     /* by a rank in a step */
   double messages;                       /* that a rank waits for, one after the other */
   double compute_seconds, optimizer_seconds, exchange_seconds;
+  double hidden_seconds; /* of the exchange, with --overlap */
 } rank_plan;
 
 /* [collective] What the ranks' network does, measured for a moment: bandwidth and latency of
