@@ -44,7 +44,28 @@ class Bench(ProgramTest):
         self.assertEqual([(row["name"], row["sides"], row["options"]) for row in report["optimizers"]],
                          [("lion", "none", ""), ("sgd", "none", "mu=0.5"), ("mousse", "small", "alpha=0.2")])
 
+    def test_cores(self):
+        """Predictions for what was asked, by rules that hold for any: never more than as many cores."""
+        report = json.loads(self.output("bench", "--cores", "1,2,8,64", "--quick", "--layers", "1", "--json", "--quiet",
+                                        "--bandwidth", "100000"))
+        self.assertEqual((report["preset"], report["layers"], report["tokens_per_step"]), ("tiny", 1, 65536))
+        for part in ("model", "optimizer", "step"):
+            rows = report[part]["cores"]
+            self.assertEqual([row["cores"] for row in rows], [1, 2, 8, 64])
+            self.assertAlmostEqual(rows[0]["speedup"], 1, places=6)
+            for row in rows:
+                self.assertLessEqual(row["efficiency"], 1 + 1e-9)
+                self.assertAlmostEqual(row["speedup"], report[part]["one_core_s"] / row["seconds"], places=3)
+            self.assertGreater(report[part]["measured_here"], 0)
+            self.assertTrue(rows[-1]["limits"])
+            for limit in rows[-1]["limits"]:
+                self.assertEqual(set(limit), {"loop", "waiting", "serial", "longest_item_s"})
+        self.assertIn("step: update one", {limit["loop"] for limit in report["optimizer"]["cores"][-1]["limits"]})
+
     def test_mistakes(self):
+        for cores in ("0", "4,", "4,x", "2000", ",".join(17 * "4")):
+            self.assertIn("numbers from 1 to 1024", self.failure(2, "bench", "--cores", cores))
+        self.assertIn("no model preset", self.failure(2, "bench", "--cores", "4", "--preset", "tinny"))
         self.assertIn("from 0 to 12", self.failure(2, "bench", "--layers", "13"))
         self.assertIn("takes no arguments", self.failure(2, "bench", "162M"))
         for optimizers, sentence in {"sgd,soapmoun": "did you mean 'soapmuon'?",

@@ -79,11 +79,11 @@ static void test_jobs_run_every_item_once(void **state)
 {
   (void)state;
   int counts[3][7] = {{0}};
-  const mo_task jobs[] = {{0, count_item, NULL},
-                          {7, count_item, counts[0]},
-                          {0, count_item, NULL},
-                          {1, count_item, counts[1]},
-                          {5, count_item, counts[2]}};
+  const mo_task jobs[] = {{0, count_item, NULL, NULL},
+                          {7, count_item, counts[0], NULL},
+                          {0, count_item, NULL, NULL},
+                          {1, count_item, counts[1], NULL},
+                          {5, count_item, counts[2], NULL}};
   mo_parallel_tasks(3, jobs, sizeof jobs / sizeof *jobs);
   for (size_t i = 0; i < 7; i++) {
     assert_int_equal(counts[0][i], 1);
