@@ -178,7 +178,8 @@ static double planned_bytes(const char *preset, const memory_form *form)
       options_set(&run, "preset", preset, &nowhere, NULL) != MOUSSE_OK ||
       options_set(&run, "optimizer", form->optimizer, &nowhere, NULL) != MOUSSE_OK ||
       options_set(&run, "device_batch_size", "4", &nowhere, NULL) != MOUSSE_OK ||
-      options_set(&run, "slices", "1", &nowhere, NULL) != MOUSSE_OK)
+      options_set(&run, "slices", "1", &nowhere, NULL) != MOUSSE_OK ||
+      options_set(&run, "save_in_background", "false", &nowhere, NULL) != MOUSSE_OK)
     return NAN;
   if (form->sides[0] != '\0' &&
       options_set(&run, "opt.sides", form->sides, &nowhere, NULL) != MOUSSE_OK)
