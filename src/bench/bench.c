@@ -121,6 +121,7 @@ static mousse_status measure_models(bench_measure *m)
     if (i + 1 == BENCH_MODELS || !m->options->quick)
       MO_TRY(measure_sgemm(m, &rates[rate_count++]));
   }
+  m->report->model_count = BENCH_MODELS;
   m->report->sgemm_gflops = bench_median(rates, rate_count);
   for (size_t i = 0; i < BENCH_MODELS; i++) {
     gpt_config config;
@@ -182,7 +183,7 @@ static void compute_whole_steps(bench_report *r)
   }
 }
 
-static double count_work(const bench_options *o)
+static double count_other_work(const bench_options *o)
 {
   int counts[BENCH_MOST_THREAD_COUNTS];
   const size_t model = scaling_model(o), count = thread_counts(o->threads, counts);
@@ -190,14 +191,17 @@ static double count_work(const bench_options *o)
   for (size_t i = 0; i < BENCH_MODELS; i++) work += (double)model_rounds(o, i) * model_work(i);
   for (size_t i = 0; i < count; i++)
     work += (double)model_rounds(o, model) * thread_work(o, model, counts[i]);
-  return work + bench_optimizers_work(o);
+  return work;
 }
 
 mousse_status bench_run(const bench_options *options, bench_report *report, mo_error *error)
 {
   *report = (bench_report){.threads = options->threads};
   bench_measure m = {.options = options, .report = report, .error = error};
-  m.total = count_work(options);
+  MO_TRY(bench_list_subjects(options, m.subjects, &m.subject_count, error));
+  m.total = bench_optimizers_work(&m);
+  if (options->optimizers != NULL) return bench_optimizers(&m);
+  m.total += count_other_work(options);
   MO_TRY(measure_models(&m));
   MO_TRY(bench_optimizers(&m));
   MO_TRY(measure_scaling(&m));

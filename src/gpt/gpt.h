@@ -72,6 +72,8 @@ void gpt_initialise_adapters(gpt_params *params, uint64_t seed, int threads);
 /* Makes the adapters part of the matrices; the model has none from then on. */
 void gpt_merge_adapters(gpt_params *params, int threads);
 void gpt_zero_gradients(gpt_params *params);
+/* From now on they are in this array of gradient_count; what it holds stays. */
+void gpt_move_gradients(gpt_params *params, float *gradients);
 
 /* The shape of a pass: batches of up to `batch` sequences of up to `sequence` tokens. */
 typedef struct gpt_shape {

@@ -62,10 +62,7 @@ static const char *our_word(const train_options *run, const char *name, const ch
 
 static bool has_option(const char *algorithm, const char *name)
 {
-  const mousse_option *option = NULL;
-  for (size_t i = 0; (option = mousse_algorithm_option(algorithm, i)) != NULL; i++)
-    if (strcmp(option->name, name) == 0) return true;
-  return false;
+  return options_of_algorithm(algorithm, name) != NULL;
 }
 
 static mousse_status set_text(const train_groups *groups, const train_options *run, int group,
