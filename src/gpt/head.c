@@ -31,6 +31,7 @@ static void loss_rows(void *context, size_t item, int thread)
   const float factor = s->factor / (float)s->counted;
   const size_t end =
       start + ROWS_PER_ITEM < c->rows.count ? start + ROWS_PER_ITEM : c->rows.count;
+  gpt_lap lap = gpt_lap_start(s->pass->profile);
   for (size_t i = start; i < end; i++) {
     float *logits = s->pass->logits + i * s->V;
     const size_t row = c->rows.first + i, target = s->batch->targets[row];
@@ -42,6 +43,15 @@ static void loss_rows(void *context, size_t item, int thread)
     s->pass->losses[row] = s->gradients ? cross_entropy_gradient(logits, s->V, target, factor)
                                         : cross_entropy_loss(logits, s->V, target);
   }
+  gpt_lap_end(&lap, GPT_PROFILE_LOSS);
+}
+
+static void run_products(const gpt_step *s, mo_task *tasks, size_t count)
+{
+  gpt_timed_task timed[GPT_MOST_HEAD_PARTS + 1];
+  for (size_t i = 0; i < count; i++)
+    tasks[i] = gpt_time_task(s->pass->profile, &timed[i], tasks[i], GPT_PROFILE_HEAD);
+  mo_parallel_tasks(s->pass->shape.threads, tasks, count);
 }
 
 /* The product of one part of the vocabulary: into the sums, or the result if it is the only one. */
@@ -74,9 +84,11 @@ static void add_parts(void *context, size_t item, int thread)
   const float *sums = p->head_sums + start * C;
   float *d_final = p->gradient.d_norm + (c->rows.first + start) * C;
   (void)thread;
+  gpt_lap lap = gpt_lap_start(p->profile);
   memcpy(d_final, sums, count * sizeof *d_final);
   for (size_t part = 1; part < p->head_parts; part++)
     mo_accumulate(d_final, sums + part * c->rows.count * C, count);
+  gpt_lap_end(&lap, GPT_PROFILE_HEAD);
 }
 
 /* Both gradients of the head, from those of the logits. */
@@ -96,7 +108,7 @@ static void run_backward(const gpt_step *s, chunk *c)
                                          p->logits, p->final + c->rows.first * s->C,
                                          c->rows.first > 0 ? 1.0f : s->beta, w->gradient);
   tasks[parts] = mo_product_plan(&d_weight);
-  mo_parallel_tasks(p->shape.threads, tasks, w->frozen ? parts : parts + 1);
+  run_products(s, tasks, w->frozen ? parts : parts + 1);
   if (parts > 1) mo_parallel(p->shape.threads, items, add_parts, c);
 }
 
@@ -108,8 +120,8 @@ static void run_chunk(const gpt_step *s, gpt_rows rows)
   mo_product forward =
       mo_dense_product(MO_PLAIN, MO_TRANSPOSED, n, s->V, s->C, p->final + rows.first * s->C,
                        gpt_params_head(p->params)->value, 0.0f, p->logits);
-  const mo_task products = mo_product_plan(&forward);
-  mo_parallel_tasks(threads, &products, 1);
+  mo_task products = mo_product_plan(&forward);
+  run_products(s, &products, 1);
 
   chunk c = {s, rows};
   mo_parallel(threads, (n + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM, loss_rows, &c);

@@ -10,6 +10,7 @@
 
 #include "gpt/choice.h"
 #include "gpt/gpt.h"
+#include "gpt/profile.h"
 
 enum { GPT_MOST_HEAD_PARTS = 16 };
 
@@ -64,6 +65,7 @@ struct gpt_pass {
   void *complete_user;
   gpt_covariances *covariances; /* borrowed; NULL: nobody asks */
   uint64_t phase;               /* of the tokens that they are of */
+  gpt_profile *profile;         /* borrowed; NULL: nobody measures */
   size_t told;                  /* spans of gradients complete in this call */
   mo_arena arena;
 };
@@ -88,6 +90,8 @@ void gpt_forward_again(const gpt_step *step, size_t layer);
 float gpt_head(const gpt_step *step);
 /* backward.c: gradient.d_norm -> the gradients of everything below the head. */
 void gpt_backward(const gpt_step *step);
+/* embedding_gradient.c: of d_x, the last part of backward. */
+void gpt_embedding_backward(const gpt_step *step);
 
 /* Where the documents of the rows from `row` on begin; NULL: all see their whole sequence. */
 static inline const uint32_t *gpt_starts(const gpt_step *step, size_t row)
