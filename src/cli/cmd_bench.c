@@ -264,7 +264,7 @@ const cli_command command_bench = {
         "  mousse bench --profile --quick\n"
         "  mousse bench --json > bench.json\n"
         "  mousse bench --optimizers "
-        "muon,soapmuon:sides=small,polargrad:newton_schulz=polar5\n"
+        "soapmuon:sides=small,polargrad:newton_schulz=polar5\n"
         "  mousse bench --cores 8,32,128\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),
