@@ -2,6 +2,7 @@
 #include "base/parallel.h"
 #include "base/wording.h"
 #include "bench/bench.h"
+#include "cli/bench_profile_text.h"
 #include "cli/next_step.h"
 #include "cli/progress.h"
 #include "cli/table.h"
@@ -10,7 +11,7 @@
 #include <stdio.h>
 
 typedef struct values {
-  bool quick, json;
+  bool quick, json, profile;
   int64_t threads, layers;
   char optimizers[MO_SETTING_PATH];
 } values;
@@ -18,6 +19,8 @@ typedef struct values {
 static const mo_setting rows[] = {
     MO_SETTING_SWITCH(values, quick, "false",
                       "a minute or two: common optimizers, fewer matrices, one repetition"),
+    MO_SETTING_SWITCH(values, profile, "false",
+                      "instead: where the time of forward and backward goes, by kinds of work"),
     MO_SETTING_SWITCH(values, json, "false", "print one JSON object"),
     MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "threads; 0: one per core"),
     MO_SETTING_INTEGER(values, layers, "0", 0, 12,
@@ -155,12 +158,25 @@ static void print_json(const bench_report *r)
   json_decref(root);
 }
 
+static mousse_status run_profiles(const values *v, const bench_options *options,
+                                  cli_progress *bar, mo_error *error)
+{
+  bench_profiles profiles;
+  MO_TRY(bench_profiles_run(options, &profiles, error));
+  bar->label = "bench";
+  progress_end(bar, bar->total);
+  if (!v->json) return bench_profiles_print(&profiles, error);
+  bench_profiles_print_json(&profiles);
+  return MOUSSE_OK;
+}
+
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const values *v = call->values;
   bench_report report;
   char speed[32];
-  cli_progress bar = progress_start("bench", "GFLOP", 1, 0, call->quiet);
+  cli_progress bar =
+      progress_start("bench", v->profile ? "models" : "GFLOP", 1, 0, call->quiet);
   const bench_options options = {
       .quick = v->quick,
       .threads = v->threads > 0 ? (int)v->threads : mo_threads_available(),
@@ -169,6 +185,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
       .progress = show,
       .user = &bar,
   };
+  if (v->profile) return run_profiles(v, &options, &bar, error);
   MO_TRY(bench_run(&options, &report, error));
   bar.label = "bench";
   progress_end(&bar, bar.total);
@@ -199,7 +216,11 @@ const cli_command command_bench = {
         "their mean (with --quick, on matrices of width 192).\n\n"
         "An optimizer by its name stands for all its rows, with both sides and with the small "
         "one where it has a choice; with options, as in a row's name, for one row.\n\n"
+        "--profile shows for each kind of work its share of the threads' time, and how near it "
+        "comes to what limits it: the rate of a large product, or that of memory, which work in "
+        "caches may exceed. 'waiting' is time in which a thread had nothing to do.\n\n"
         "  mousse bench --quick\n"
+        "  mousse bench --profile --quick\n"
         "  mousse bench --json > bench.json\n"
         "  mousse bench --optimizers "
         "muon,soapmuon:sides=small,polargrad:newton_schulz=polar5\n",

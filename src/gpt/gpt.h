@@ -199,6 +199,9 @@ mousse_status gpt_generate(gpt_generator *generator, const uint32_t *prompt, siz
 
 /* Weights files: model.safetensors, which lies beside config.json. */
 mousse_status gpt_save_weights(const gpt_params *params, const char *path, mo_error *error);
+/* Other numbers for the same tensors, value_count of them, in the order of params->values. */
+mousse_status gpt_save_values(const gpt_params *params, const float *values, const char *path,
+                              mo_error *error);
 /* The file must hold exactly this model's tensors, as F32, BF16 or F16; a failed load leaves
  * the values unchanged. */
 mousse_status gpt_load_weights(gpt_params *params, const char *path, mo_error *error);

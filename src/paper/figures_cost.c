@@ -177,7 +177,8 @@ static double planned_bytes(const char *preset, const memory_form *form)
       options_set(&run, "preset", preset, NULL, NULL) != MOUSSE_OK ||
       options_set(&run, "optimizer", form->optimizer, NULL, NULL) != MOUSSE_OK ||
       options_set(&run, "device_batch_size", "4", NULL, NULL) != MOUSSE_OK ||
-      options_set(&run, "slices", "1", NULL, NULL) != MOUSSE_OK)
+      options_set(&run, "slices", "1", NULL, NULL) != MOUSSE_OK ||
+      options_set(&run, "save_in_background", "false", NULL, NULL) != MOUSSE_OK)
     return NAN;
   if (form->sides[0] != '\0' &&
       options_set(&run, "opt.sides", form->sides, NULL, NULL) != MOUSSE_OK)

@@ -227,6 +227,8 @@ mousse_status gradient_batch(train_gradient *g, uint64_t step, size_t micro, gpt
   *batch = (gpt_batch){g->tokens, g->targets, g->micro_batch, g->loader->length, g->starts};
   MO_TRY(loader_fill(g->loader, step, (uint64_t)micro * g->micro_batch, g->micro_batch,
                      g->tokens, g->targets, error));
+  /* The next step's come from the disk while this one is computed. */
+  loader_read_ahead(g->loader, step + 1, (uint64_t)micro * g->micro_batch, g->micro_batch);
   if (g->starts != NULL) loader_documents(g->loader, g->tokens, g->micro_batch, g->starts);
   if (micro == g->first)
     g->counted = g->loader->has_targets ? loader_targets(g->loader, step)

@@ -28,6 +28,21 @@ class Bench(ProgramTest):
         self.check_rows(report["threads"], {"threads", "speedup"})
         self.assertEqual(report["threads"][0], {"threads": 1, "speedup": 1.0})
 
+    def test_profile(self):
+        report = json.loads(self.output("bench", "--profile", "--quick", "--json", "--quiet"))
+        self.assertEqual(set(report), {"sgemm_gflops", "memory_gigabytes", "profiles"})
+        self.assertEqual([profile["model"] for profile in report["profiles"]], ["tiny", "nano"])
+        for profile in report["profiles"]:
+            rows = profile["rows"]
+            self.assertEqual({row["limit"] for row in rows}, {"sgemm", "memory"})
+            for row in rows:  # every kind of work was met
+                self.assertGreater(row["share"], 0, row)
+                self.assertGreater(row["of_limit"], 0, row)
+            self.assertAlmostEqual(profile["waiting"] + sum(row["share"] for row in rows), 1, places=4)
+        table = self.output("bench", "--profile", "--quick", "--quiet")
+        for row in rows:
+            self.assertIn(row["work"], table)
+
     def check_rows(self, rows, keys):
         self.assertTrue(rows)
         for row in rows:
