@@ -159,6 +159,7 @@ static mousse_status set_wrapper(const train_groups *groups, const train_options
       {"wrapper", run->wrapper},
       {"lookahead_decay", run->lookahead_decay},
       {"schedule_free_beta", run->schedule_free_beta},
+      {"schedule_free_power", run->schedule_free_power},
       {"average", averaged},
       {"average_from", (double)run->ema_from},
       {"average_horizon", 1 / (1 - run->ema)},
