@@ -87,6 +87,7 @@ static mousse_status profile_model(const bench_options *o, size_t model, const d
   MO_TRY(gpt_preset(m->preset, &config, error));
   mousse_status status = bench_runner_create(&runner, &config, &shape, NULL, error);
   if (status == MOUSSE_OK) status = measure(&runner, &profile, rounds, &p->seconds, error);
+  if (status == MOUSSE_OK) config = runner.params->config; /* with what the preset left open */
   bench_runner_release(&runner);
   if (status != MOUSSE_OK) return status;
   fill(p, &config, &profile, rounds, limits);

@@ -263,8 +263,7 @@ const cli_command command_bench = {
         "  mousse bench --quick\n"
         "  mousse bench --profile --quick\n"
         "  mousse bench --json > bench.json\n"
-        "  mousse bench --optimizers "
-        "soapmuon:sides=small,polargrad:newton_schulz=polar5\n"
+        "  mousse bench --optimizers muon,soapmuon:sides=small\n"
         "  mousse bench --cores 8,32,128\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),

@@ -154,15 +154,17 @@ class Optimizer(torch.optim.Optimizer):
         gradients, addresses, unusual = [], [], []
         for slot in self._slots:
             gradient = slot.usual_grad()
-            if gradient is None:
-                if not slot.is_as_described():
-                    self._rebuild_later()
-                    self._build()
-                    return self._update()
+            if gradient is not None:
+                addresses += (slot.param.data_ptr(), gradient.data_ptr())
+            elif slot.is_as_described():
                 gradient = self._unusual_grad(slot)
                 unusual.append(slot)
+                addresses += (slot.value_address(), 0 if gradient is None else gradient.data_ptr())
+            else:
+                self._rebuild_later()
+                self._build()
+                return self._update()
             gradients.append(gradient)  # alive until the step is over
-            addresses += (slot.value_address(), 0 if gradient is None else gradient.data_ptr())
         self._core.bind(addresses)
         self._core.step()
         for slot in unusual:
