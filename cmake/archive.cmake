@@ -1,5 +1,5 @@
 # cpack: what `cmake --install` installs, as mousse-VERSION-SYSTEM-PROCESSOR.tar.gz. With
-# SOURCE_DATE_EPOCH in the environment, two builds give the same bytes.
+# SOURCE_DATE_EPOCH in the environment, all files in it have that time.
 set(CPACK_GENERATOR TGZ)
 set(CPACK_PACKAGE_VENDOR "The Mousse developers")
 set(CPACK_PACKAGE_FILE_NAME
