@@ -103,6 +103,15 @@ void mo_map_close(mo_map *map)
   *map = (mo_map){0};
 }
 
+void mo_map_read_ahead(const mo_map *map, size_t first, size_t bytes)
+{
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  if (map->data == NULL || first >= map->size) return;
+  const size_t start = first - first % page, end = first + bytes;
+  madvise((void *)(uintptr_t)(map->data + start), (end < map->size ? end : map->size) - start,
+          MADV_WILLNEED);
+}
+
 mousse_status mo_writer_open(mo_writer *writer, const char *path, mo_error *error)
 {
   *writer = (mo_writer){.descriptor = -1};

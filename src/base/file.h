@@ -28,6 +28,9 @@ typedef struct mo_map {
 mousse_status mo_map_open(mo_map *map, const char *path, mo_error *error);
 void mo_map_close(mo_map *map); /* accepts a zeroed or closed map */
 
+/* Tells the system that these bytes will be read soon: it fetches them meanwhile. */
+void mo_map_read_ahead(const mo_map *map, size_t first, size_t bytes);
+
 /* A file being written. Until commit, nothing is seen under its name; after commit, all of it
  * is, and it survives a power cut. abandon removes what there is; both end the writer. */
 typedef struct mo_writer {

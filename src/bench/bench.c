@@ -2,19 +2,12 @@
 #include "bench/bench.h"
 
 #include "bench/bench_measure.h"
+#include "bench/bench_models.h"
 #include "bench/bench_runner.h"
 #include "gpt/gpt.h"
 
 #include <string.h>
 
-static const struct {
-  const char *preset;
-  size_t batch, sequence, quick_rounds, rounds;
-} models[BENCH_MODELS] = {
-    {"162M", 1, 1024, 1, 3},
-    {"tiny", 16, 256, 2, 9},
-    {"nano", 16, 256, 5, 25},
-};
 enum { MOST_ROUNDS = 25, WARM_UP_TOKENS = 64 };
 
 static const double token_counts[BENCH_TOKEN_COUNTS] = {8192, 65536, 524288, 2097152};
@@ -27,7 +20,7 @@ static size_t scaling_model(const bench_options *o)
 
 static size_t model_rounds(const bench_options *o, size_t model)
 {
-  return o->quick ? models[model].quick_rounds : models[model].rounds;
+  return o->quick ? bench_models[model].quick_rounds : bench_models[model].rounds;
 }
 
 double bench_median(double *seconds, size_t count)
@@ -53,8 +46,9 @@ static mousse_status make_runner(bench_measure *m, bench_runner *runner, size_t 
                                  int threads, const char *optimizer)
 {
   gpt_config config;
-  const gpt_shape shape = {models[model].batch, models[model].sequence, threads, true, false};
-  MO_TRY(gpt_preset(models[model].preset, &config, m->error));
+  const gpt_shape shape = {bench_models[model].batch, bench_models[model].sequence, threads,
+                           true, false};
+  MO_TRY(gpt_preset(bench_models[model].preset, &config, m->error));
   return bench_runner_create(runner, &config, &shape, optimizer, m->error);
 }
 
@@ -62,9 +56,9 @@ static mousse_status make_runner(bench_measure *m, bench_runner *runner, size_t 
 static double model_work(size_t model)
 {
   gpt_config config;
-  if (gpt_preset(models[model].preset, &config, NULL) != MOUSSE_OK) return 0;
-  return gpt_flops_per_token(&config, models[model].sequence) * 1e-9 *
-         (double)(models[model].batch * models[model].sequence);
+  if (gpt_preset(bench_models[model].preset, &config, NULL) != MOUSSE_OK) return 0;
+  return gpt_flops_per_token(&config, bench_models[model].sequence) * 1e-9 *
+         (double)(bench_models[model].batch * bench_models[model].sequence);
 }
 
 /* The same in the time that all threads would take for it: one of two takes twice as long. */
@@ -99,11 +93,12 @@ static mousse_status measure_model(bench_measure *m, size_t model)
   double seconds = 0.0;
   mousse_status status = make_runner(m, &runner, model, m->options->threads, NULL);
   if (status == MOUSSE_OK)
-    status = run_in_turns(m, models[model].preset, model, &runner, 1,
+    status = run_in_turns(m, bench_models[model].preset, model, &runner, 1,
                           model_rounds(m->options, model), &seconds);
   bench_runner_release(&runner);
-  const double tokens = (double)(models[model].batch * models[model].sequence);
-  m->report->models[model] = (bench_model_result){models[model].preset, tokens / seconds, 0.0};
+  const double tokens = (double)(bench_models[model].batch * bench_models[model].sequence);
+  m->report->models[model] =
+      (bench_model_result){bench_models[model].preset, tokens / seconds, 0.0};
   return status;
 }
 
@@ -126,11 +121,12 @@ static mousse_status measure_models(bench_measure *m)
     if (i + 1 == BENCH_MODELS || !m->options->quick)
       MO_TRY(measure_sgemm(m, &rates[rate_count++]));
   }
+  m->report->model_count = BENCH_MODELS;
   m->report->sgemm_gflops = bench_median(rates, rate_count);
   for (size_t i = 0; i < BENCH_MODELS; i++) {
     gpt_config config;
-    MO_TRY(gpt_preset(models[i].preset, &config, m->error));
-    m->report->models[i].utilisation = gpt_flops_per_token(&config, models[i].sequence) *
+    MO_TRY(gpt_preset(bench_models[i].preset, &config, m->error));
+    m->report->models[i].utilisation = gpt_flops_per_token(&config, bench_models[i].sequence) *
                                        m->report->models[i].tokens_per_s /
                                        (m->report->sgemm_gflops * 1e9);
   }
@@ -187,7 +183,7 @@ static void compute_whole_steps(bench_report *r)
   }
 }
 
-static double count_work(const bench_options *o)
+static double count_other_work(const bench_options *o)
 {
   int counts[BENCH_MOST_THREAD_COUNTS];
   const size_t model = scaling_model(o), count = thread_counts(o->threads, counts);
@@ -195,14 +191,17 @@ static double count_work(const bench_options *o)
   for (size_t i = 0; i < BENCH_MODELS; i++) work += (double)model_rounds(o, i) * model_work(i);
   for (size_t i = 0; i < count; i++)
     work += (double)model_rounds(o, model) * thread_work(o, model, counts[i]);
-  return work + bench_optimizers_work(o);
+  return work;
 }
 
 mousse_status bench_run(const bench_options *options, bench_report *report, mo_error *error)
 {
   *report = (bench_report){.threads = options->threads};
   bench_measure m = {.options = options, .report = report, .error = error};
-  m.total = count_work(options);
+  MO_TRY(bench_list_subjects(options, m.subjects, &m.subject_count, error));
+  m.total = bench_optimizers_work(&m);
+  if (options->optimizers != NULL) return bench_optimizers(&m);
+  m.total += count_other_work(options);
   MO_TRY(measure_models(&m));
   MO_TRY(bench_optimizers(&m));
   MO_TRY(measure_scaling(&m));

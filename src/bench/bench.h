@@ -18,6 +18,7 @@ enum {
   BENCH_MOST_OPTIMIZERS = 64,
   BENCH_TOKEN_COUNTS = 4,
   BENCH_MOST_THREAD_COUNTS = 12,
+  BENCH_OPTIONS_TEXT = 96,  /* an optimizer with its options, and the end */
   BENCH_REFRESH_EVERY = 10, /* steps that a refresh is spread over, the optimizers' default */
 };
 
@@ -25,6 +26,9 @@ typedef struct bench_options {
   bool quick;    /* fewer repetitions and matrices */
   int threads;   /* at least 1 */
   size_t layers; /* of the 162M model whose matrices are measured; 0: as quick says */
+  /* "name,name:option=value:...": these optimizers, and nothing else, are measured. NULL: models,
+   * threads and all optimizers, or when quick the common ones. */
+  const char *optimizers;
   /* Told after every measurement, in GFLOP; total, an estimate, does not change. May be NULL. */
   void (*progress)(void *user, const char *what, double done, double total);
   void *user;
@@ -37,9 +41,10 @@ typedef struct bench_model_result {
 } bench_model_result;
 
 typedef struct bench_optimizer_result {
-  const char *name, *sides;  /* sides: both, small, none */
-  double ratio;              /* time to plain Muon's, refresh spread over its period */
-  double ratio_between;      /* the same for steps without a refresh */
+  const char *name, *sides;         /* sides: both, small, none */
+  char options[BENCH_OPTIONS_TEXT]; /* others that are not as they come, "name=value:..." */
+  double ratio;                     /* time to plain Muon's, refresh spread over its period */
+  double ratio_between;             /* the same for steps without a refresh */
   double worst_step_to_mean; /* over a period with staggered refreshes, after the first step */
   size_t state_bytes;        /* for all matrices of the 162M model */
   double seconds_per_step;   /* for all of them, refresh spread over its period */
@@ -50,6 +55,7 @@ typedef struct bench_report {
   size_t layers;       /* measured, of the 162M model's 12 */
   double sgemm_gflops; /* 3072^3, all threads */
   bench_model_result models[BENCH_MODELS];
+  size_t model_count; /* 0 where only optimizers were asked for, like scaling_count */
   bench_optimizer_result optimizers[BENCH_MOST_OPTIMIZERS];
   size_t optimizer_count;
   struct {

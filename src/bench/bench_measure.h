@@ -6,11 +6,13 @@
 #ifndef MOUSSE_BENCH_BENCH_MEASURE_H
 #define MOUSSE_BENCH_BENCH_MEASURE_H
 
-#include "bench/bench.h"
+#include "bench/bench_subjects.h"
 
 typedef struct bench_measure {
   const bench_options *options;
   bench_report *report;
+  bench_subject subjects[BENCH_MOST_OPTIMIZERS];
+  size_t subject_count;
   double done, total; /* GFLOP */
   mo_error *error;
 } bench_measure;
@@ -21,7 +23,7 @@ void bench_tick(bench_measure *m, const char *what, double gflop);
 double bench_sgemm_work(int threads);
 
 /* bench_optimizers.c */
-double bench_optimizers_work(const bench_options *options);
+double bench_optimizers_work(const bench_measure *m);
 mousse_status bench_optimizers(bench_measure *m);
 
 #endif

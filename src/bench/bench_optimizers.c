@@ -37,56 +37,12 @@ static rules rules_for(const bench_options *o)
                   : (rules){MOST_ROUNDS, layers, WIDTH, layers};
 }
 
-/* One algorithm with one choice of sides. */
-typedef struct subject {
-  const char *algorithm, *sides;
-  bool chooses_sides, refreshes, has_root;
-} subject;
-
 /* What all subjects are measured on. */
 typedef struct bench_ground {
   bench_set set, stagger_set;
   plain_muon *plain;
   double plain_seconds; /* the last measurement */
 } bench_ground;
-
-static bool has_option(const char *algorithm, const char *name)
-{
-  const mousse_option *option = NULL;
-  for (size_t i = 0; (option = mousse_algorithm_option(algorithm, i)) != NULL; i++)
-    if (strcmp(option->name, name) == 0) return true;
-  return false;
-}
-
-/* What a quick run measures: the ones that most people choose among. */
-static bool is_common(const char *name)
-{
-  static const char *const names[] = {"mousse",  "muon",  "normuon", "soap",
-                                      "shampoo", "adamw", "lion",    "sgd"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(names[i], name) == 0) return true;
-  return false;
-}
-
-/* Every algorithm of the library, or when quick the common ones; one that can choose its sides,
- * with both and with small. */
-static size_t list_subjects(bool quick, subject *list)
-{
-  size_t count = 0;
-  const char *name = NULL;
-  for (size_t i = 0; (name = mousse_algorithm_name(i)) != NULL; i++) {
-    subject s = {name, "none", has_option(name, "sides"), has_option(name, "refresh_every"),
-                 has_option(name, "refresh")};
-    if (count + 2 > BENCH_MOST_OPTIMIZERS) break;
-    if (mousse_algorithm_input(name, 0) != NULL) continue; /* there is more than gradients */
-    if (quick && !is_common(name)) continue;
-    if (s.refreshes) s.sides = "both";
-    list[count++] = s;
-    s.sides = "small";
-    if (s.chooses_sides) list[count++] = s;
-  }
-  return count;
-}
 
 /* GFLOP of plain Muon on a set: per layer four square matrices, a tall and a wide one, each with
  * 5 iterations of three products. */
@@ -98,36 +54,32 @@ static double plain_work(size_t width, size_t layers)
 }
 
 /* What a step takes, in steps of plain Muon: rough, and only the progress shown depends on it. */
-static double usual_cost(const subject *s)
+static double usual_cost(const bench_subject *s)
 {
   if (s->refreshes) return 1;
-  return has_option(s->algorithm, "newton_schulz") ? 0.7 : 0.02;
+  return s->orthogonalises ? 0.7 : 0.02;
 }
 
-static double refresh_cost(const subject *s)
+static double refresh_cost(const bench_subject *s)
 {
   return s->has_root ? 2 : s->refreshes ? 5 : 0;
 }
 
-static mousse_status build(const subject *s, const bench_set *set, int threads, bool stagger,
-                           mousse_optimizer **opt)
+static mousse_status build(const bench_subject *s, const bench_set *set, int threads,
+                           bool stagger, mousse_optimizer **opt, mo_error *error)
 {
-  const mousse_env env = {.struct_size = sizeof env, .threads = threads};
-  int group = 0;
-  MO_TRY(mousse_create(&env, opt));
-  MO_TRY(mousse_add_group(*opt, s->algorithm, &group));
-  if (s->chooses_sides) MO_TRY(mousse_set_text(*opt, group, "sides", s->sides));
-  if (s->refreshes) {
-    MO_TRY(mousse_set(*opt, group, "refresh_every", BENCH_REFRESH_EVERY));
-    MO_TRY(mousse_set(*opt, group, "stagger", stagger ? 1.0 : 0.0));
-  }
-  for (size_t i = 0; i < set->count; i++) {
+  mousse_status status = bench_subject_create(s, threads, opt, error);
+  if (status != MOUSSE_OK) return status;
+  if (s->refreshes) mousse_set(*opt, 0, "stagger", stagger ? 1.0 : 0.0);
+  for (size_t i = 0; status == MOUSSE_OK && i < set->count; i++) {
     char name[32];
     const bench_matrix *m = &set->matrices[i];
     snprintf(name, sizeof name, "matrix %zu", i);
-    MO_TRY(mousse_add_param(*opt, group, name, m->rows, m->cols, m->value, m->gradient));
+    status = mousse_add_param(*opt, 0, name, m->rows, m->cols, m->value, m->gradient);
   }
-  return mousse_prepare(*opt);
+  if (status == MOUSSE_OK) status = mousse_prepare(*opt);
+  if (status == MOUSSE_OK) return status;
+  return mo_fail(error, status, "%s: %s", s->algorithm, mousse_error(*opt));
 }
 
 static mousse_status time_step(bench_measure *m, mousse_optimizer *opt, double *seconds)
@@ -139,14 +91,11 @@ static mousse_status time_step(bench_measure *m, mousse_optimizer *opt, double *
 }
 
 /* An optimizer that has taken its first step. */
-static mousse_status make_optimizer(bench_measure *m, const subject *s, bench_set *set,
+static mousse_status make_optimizer(bench_measure *m, const bench_subject *s, bench_set *set,
                                     bool stagger, mousse_optimizer **opt, double *first_step)
 {
   const int threads = m->options->threads;
-  const mousse_status status = build(s, set, threads, stagger, opt);
-  if (status != MOUSSE_OK)
-    return mo_fail(m->error, status, "%s: %s", s->algorithm,
-                   *opt != NULL ? mousse_error(*opt) : mousse_status_text(status));
+  MO_TRY(build(s, set, threads, stagger, opt, m->error));
   if (s->has_root)
     bench_set_fill(set, threads);
   else
@@ -175,8 +124,8 @@ static double time_plain(bench_measure *m, bench_ground *g)
   return g->plain_seconds;
 }
 
-static mousse_status time_refresh(bench_measure *m, const subject *s, mousse_optimizer *opt,
-                                  double first_step, double *seconds)
+static mousse_status time_refresh(bench_measure *m, const bench_subject *s,
+                                  mousse_optimizer *opt, double first_step, double *seconds)
 {
   *seconds = first_step;
   if (m->options->quick && s->has_root) return MOUSSE_OK;
@@ -186,7 +135,7 @@ static mousse_status time_refresh(bench_measure *m, const subject *s, mousse_opt
 
 /* A basis is moved, and not found anew, once the gradients so far can span the longest side, four
  * times the shortest: what is measured is the cost of a long run. */
-static mousse_status settle(bench_measure *m, const subject *s, mousse_optimizer *opt)
+static mousse_status settle(bench_measure *m, const bench_subject *s, mousse_optimizer *opt)
 {
   double ignored = 0;
   if (!s->refreshes || s->has_root) return MOUSSE_OK;
@@ -196,7 +145,7 @@ static mousse_status settle(bench_measure *m, const subject *s, mousse_optimizer
 }
 
 /* The two sides of the ratio take turns. */
-static mousse_status compare(bench_measure *m, const subject *s, bench_ground *g,
+static mousse_status compare(bench_measure *m, const bench_subject *s, bench_ground *g,
                              mousse_optimizer *opt, double first_step,
                              bench_optimizer_result *result)
 {
@@ -226,7 +175,7 @@ static mousse_status compare(bench_measure *m, const subject *s, bench_ground *g
 }
 
 /* A step of a period: of every tenth matrix the preconditioner is renewed. */
-static double staggered_work(const bench_options *o, const subject *s)
+static double staggered_work(const bench_options *o, const bench_subject *s)
 {
   const rules r = rules_for(o);
   return plain_work(r.stagger_width, r.stagger_layers) *
@@ -234,7 +183,7 @@ static double staggered_work(const bench_options *o, const subject *s)
 }
 
 /* The largest of the steps of one period, with staggered refreshes. */
-static mousse_status find_worst(bench_measure *m, const subject *s, bench_set *set,
+static mousse_status find_worst(bench_measure *m, const bench_subject *s, bench_set *set,
                                 bench_optimizer_result *result)
 {
   mousse_optimizer *opt = NULL;
@@ -252,28 +201,28 @@ static mousse_status find_worst(bench_measure *m, const subject *s, bench_set *s
   return status;
 }
 
-static mousse_status measure_one(bench_measure *m, const subject *s, bench_ground *g)
+static mousse_status measure_one(bench_measure *m, const bench_subject *s, bench_ground *g)
 {
   bench_optimizer_result *result = &m->report->optimizers[m->report->optimizer_count++];
   mousse_optimizer *opt = NULL;
   double first_step = 0.0;
   *result = (bench_optimizer_result){.name = s->algorithm, .sides = s->sides};
+  memcpy(result->options, s->options, sizeof result->options);
   mousse_status status = make_optimizer(m, s, &g->set, false, &opt, &first_step);
   if (status == MOUSSE_OK) status = compare(m, s, g, opt, first_step, result);
   mousse_destroy(opt);
   return status == MOUSSE_OK ? find_worst(m, s, &g->stagger_set, result) : status;
 }
 
-double bench_optimizers_work(const bench_options *options)
+double bench_optimizers_work(const bench_measure *m)
 {
-  subject list[BENCH_MOST_OPTIMIZERS];
-  const size_t count = list_subjects(options->quick, list);
-  const rules r = rules_for(options);
+  const rules r = rules_for(m->options);
   double work = 0;
-  for (size_t i = 0; i < count; i++) {
-    const double steps = 1 + usual_cost(&list[i]) + refresh_cost(&list[i]);
+  for (size_t i = 0; i < m->subject_count; i++) {
+    const bench_subject *s = &m->subjects[i];
+    const double steps = 1 + usual_cost(s) + refresh_cost(s);
     work += (double)r.rounds * steps * plain_work(WIDTH, r.layers) +
-            BENCH_REFRESH_EVERY * staggered_work(options, &list[i]);
+            BENCH_REFRESH_EVERY * staggered_work(m->options, s);
   }
   return work;
 }
@@ -281,8 +230,6 @@ double bench_optimizers_work(const bench_options *options)
 mousse_status bench_optimizers(bench_measure *m)
 {
   const rules r = rules_for(m->options);
-  subject list[BENCH_MOST_OPTIMIZERS];
-  const size_t count = list_subjects(m->options->quick, list);
   bench_ground g = {.plain = NULL};
   m->report->layers = r.layers;
   mousse_status status = bench_set_create(&g.set, WIDTH, r.layers, m->error);
@@ -290,8 +237,8 @@ mousse_status bench_optimizers(bench_measure *m)
     status = bench_set_create(&g.stagger_set, r.stagger_width, r.stagger_layers, m->error);
   if (status == MOUSSE_OK)
     status = plain_muon_create(&g.plain, &g.set, m->options->threads, m->error);
-  for (size_t i = 0; status == MOUSSE_OK && i < count; i++)
-    status = measure_one(m, &list[i], &g);
+  for (size_t i = 0; status == MOUSSE_OK && i < m->subject_count; i++)
+    status = measure_one(m, &m->subjects[i], &g);
   plain_muon_destroy(g.plain);
   bench_set_release(&g.stagger_set);
   bench_set_release(&g.set);

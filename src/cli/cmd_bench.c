@@ -2,6 +2,7 @@
 #include "base/parallel.h"
 #include "base/wording.h"
 #include "bench/bench.h"
+#include "cli/bench_profile_text.h"
 #include "cli/next_step.h"
 #include "cli/progress.h"
 #include "cli/table.h"
@@ -10,18 +11,24 @@
 #include <stdio.h>
 
 typedef struct values {
-  bool quick, json;
+  bool quick, json, profile;
   int64_t threads, layers;
+  char optimizers[MO_SETTING_PATH];
 } values;
 
 static const mo_setting rows[] = {
     MO_SETTING_SWITCH(values, quick, "false",
                       "a minute or two: common optimizers, fewer matrices, one repetition"),
+    MO_SETTING_SWITCH(values, profile, "false",
+                      "instead: where the time of forward and backward goes, by kinds of work"),
     MO_SETTING_SWITCH(values, json, "false", "print one JSON object"),
     MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "threads; 0: one per core"),
     MO_SETTING_INTEGER(values, layers, "0", 0, 12,
                        "layers of the 162M model whose matrices are measured; 0: 2, or 1 when "
                        "quick"),
+    MO_SETTING_TEXT(values, optimizers, "",
+                    "measure these alone, without models and threads: "
+                    "name,name:option=value,..."),
 };
 
 static void show(void *user, const char *what, double done, double total)
@@ -53,16 +60,16 @@ static mousse_status print_optimizers(const bench_report *r, mo_error *error)
                                          {.title = "sides", .is_text = true},
                                          {.title = "to Muon"},
                                          {.title = "no refresh"},
-                                         {.title = "worst to mean"},
+                                         {.title = "worst to mean", .spare = 1},
                                          {.title = "state"}};
   cli_table table = {.columns = columns, .column_count = 6};
-  printf("\nTime of a step over the 162M model's hidden matrices,\n"
+  printf("Time of a step over the 162M model's hidden matrices,\n"
          "relative to plain Muon (15 products per matrix);\n"
          "measured on %zu of its 12 layers.\n\n",
          r->layers);
   for (size_t i = 0; i < r->optimizer_count; i++) {
     const bench_optimizer_result *o = &r->optimizers[i];
-    table_cell(&table, "%s", o->name);
+    table_cell(&table, "%s%s%s", o->name, o->options[0] != '\0' ? ":" : "", o->options);
     table_cell(&table, "%s", o->sides);
     table_cell(&table, "%.3f", o->ratio);
     table_cell(&table, "%.3f", o->ratio_between);
@@ -110,10 +117,11 @@ static json_t *optimizers_json(const bench_report *r)
   json_t *list = json_array();
   for (size_t i = 0; i < r->optimizer_count; i++) {
     const bench_optimizer_result *o = &r->optimizers[i];
-    json_array_append_new(list, json_pack("{s:s, s:s, s:f, s:f, s:I}", "name", o->name, "sides",
-                                          o->sides, "ratio_to_plain_muon", o->ratio,
-                                          "worst_step_to_mean", o->worst_step_to_mean,
-                                          "state_bytes", (json_int_t)o->state_bytes));
+    json_t *row = json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:I}", "name", o->name, "sides",
+                            o->sides, "options", o->options, "ratio_to_plain_muon", o->ratio,
+                            "ratio_without_refresh", o->ratio_between, "worst_step_to_mean",
+                            o->worst_step_to_mean, "state_bytes", (json_int_t)o->state_bytes);
+    json_array_append_new(list, row);
   }
   return list;
 }
@@ -139,12 +147,27 @@ static json_t *threads_json(const bench_report *r)
 
 static void print_json(const bench_report *r)
 {
-  json_t *root = json_pack("{s:f, s:o, s:o, s:o, s:o}", "sgemm_gflops", r->sgemm_gflops,
-                           "models", models_json(r), "optimizers", optimizers_json(r),
-                           "whole_step", steps_json(r), "threads", threads_json(r));
+  json_t *root = json_pack("{s:o}", "optimizers", optimizers_json(r));
+  if (r->model_count > 0)
+    json_object_update_new(root,
+                           json_pack("{s:f, s:o, s:o, s:o}", "sgemm_gflops", r->sgemm_gflops,
+                                     "models", models_json(r), "whole_step", steps_json(r),
+                                     "threads", threads_json(r)));
   json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
   printf("\n");
   json_decref(root);
+}
+
+static mousse_status run_profiles(const values *v, const bench_options *options,
+                                  cli_progress *bar, mo_error *error)
+{
+  bench_profiles profiles;
+  MO_TRY(bench_profiles_run(options, &profiles, error));
+  bar->label = "bench";
+  progress_end(bar, bar->total);
+  if (!v->json) return bench_profiles_print(&profiles, error);
+  bench_profiles_print_json(&profiles);
+  return MOUSSE_OK;
 }
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
@@ -152,14 +175,17 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   const values *v = call->values;
   bench_report report;
   char speed[32];
-  cli_progress bar = progress_start("bench", "GFLOP", 1, 0, call->quiet);
+  cli_progress bar =
+      progress_start("bench", v->profile ? "models" : "GFLOP", 1, 0, call->quiet);
   const bench_options options = {
       .quick = v->quick,
       .threads = v->threads > 0 ? (int)v->threads : mo_threads_available(),
       .layers = (size_t)v->layers,
+      .optimizers = v->optimizers[0] != '\0' ? v->optimizers : NULL,
       .progress = show,
       .user = &bar,
   };
+  if (v->profile) return run_profiles(v, &options, &bar, error);
   MO_TRY(bench_run(&options, &report, error));
   bar.label = "bench";
   progress_end(&bar, bar.total);
@@ -167,7 +193,9 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
     print_json(&report);
     return MOUSSE_OK;
   }
+  if (report.model_count == 0) return print_optimizers(&report, error);
   MO_TRY(print_models(&report, error));
+  printf("\n");
   MO_TRY(print_optimizers(&report, error));
   MO_TRY(print_steps(&report, error));
   snprintf(speed, sizeof speed, "%.0f", report.sgemm_gflops);
@@ -186,8 +214,17 @@ const cli_command command_bench = {
         "preconditioners spread over 10 steps, 'no refresh' that of a step without one. "
         "'worst to mean' is the slowest of 10 steps with staggered refreshes relative to "
         "their mean (with --quick, on matrices of width 192).\n\n"
+        "An optimizer by its name stands for all its rows, with both sides and with the small "
+        "one where it has a choice; with options, as in a row's name, for one row.\n\n"
+        "--profile shows for each kind of work its share of the threads' time, and how near it "
+        "comes to what limits it: the rate of a large product, or that of memory, which work "
+        "in "
+        "caches may exceed. 'waiting' is time in which a thread had nothing to do.\n\n"
         "  mousse bench --quick\n"
-        "  mousse bench --json > bench.json\n",
+        "  mousse bench --profile --quick\n"
+        "  mousse bench --json > bench.json\n"
+        "  mousse bench --optimizers "
+        "muon,soapmuon:sides=small,polargrad:newton_schulz=polar5\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(values),
     .run = run,

@@ -66,6 +66,7 @@ static const table_column load_columns[] = {{.title = "ranks"},
                                             {.title = "model GB"},
                                             {.title = "optimizer GB"},
                                             {.title = "state GB"},
+                                            {.title = "copy GB"},
                                             {.title = "sent GB"},
                                             {.title = "compute TF", .spare = 1},
                                             {.title = "optimizer TF", .spare = 2}},
@@ -75,7 +76,7 @@ static const table_column load_columns[] = {{.title = "ranks"},
 
 static plan_tables start_tables(void)
 {
-  return (plan_tables){{.columns = load_columns, .column_count = 7},
+  return (plan_tables){{.columns = load_columns, .column_count = 8},
                        {.columns = time_columns, .column_count = 6}};
 }
 
@@ -83,12 +84,13 @@ static void add_row(plan_tables *t, double tokens, const rank_plan *p)
 {
   const double seconds = p->compute_seconds + p->optimizer_seconds + p->exchange_seconds;
   const double load[] = {(double)p->model_bytes / 1e9, (double)p->optimizer_bytes / 1e9,
-                         (double)p->state_bytes / 1e9, p->sent_bytes / 1e9,
-                         p->compute_flops / 1e12,      p->optimizer_flops / 1e12};
+                         (double)p->state_bytes / 1e9, (double)p->copy_bytes / 1e9,
+                         p->sent_bytes / 1e9,          p->compute_flops / 1e12,
+                         p->optimizer_flops / 1e12};
   const double time[] = {p->compute_seconds, p->optimizer_seconds, p->exchange_seconds, seconds,
                          tokens / seconds};
   table_cell(&t->load, "%d", p->ranks);
-  for (size_t i = 0; i < 6; i++) table_cell(&t->load, "%s", TABLE_NUMBER(load[i]));
+  for (size_t i = 0; i < 7; i++) table_cell(&t->load, "%s", TABLE_NUMBER(load[i]));
   table_cell(&t->time, "%d", p->ranks);
   for (size_t i = 0; i < 5; i++) table_cell(&t->time, "%s", TABLE_NUMBER(time[i]));
 }
@@ -198,7 +200,8 @@ const cli_command command_plan = {
     .arguments = "",
     .details =
         "The same batch on 1, 2, 4, ... 1024 ranks and on as many as asked for. Figures are "
-        "those of the rank with most; GB is 10^9 bytes, TF 10^12 operations, and all are "
+        "those of the rank with most, copy that of rank 0, from which checkpoints are written; "
+        "GB is 10^9 bytes, TF 10^12 operations, and all are "
         "per step.\n\n"
         "  mousse plan --ranks 8 --model 834M --batch 2M\n"
         "  mousse plan --ranks 8 --model 834M --batch 2M --gflops 2000 --bandwidth 12\n",

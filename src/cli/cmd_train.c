@@ -55,6 +55,11 @@ static void print_estimate(const train_options *run, const train_estimate *e)
   printf("memory: %s of weights, gradients and activations, %s of sums of gradients, %s of the "
          "optimizer\n",
          MO_BYTES(e->model_bytes), MO_BYTES(e->gradient_bytes), MO_BYTES(e->optimizer_bytes));
+  printf("checkpoints: %s a copy of %s\n",
+         e->copied                 ? "written in the background, from"
+         : run->save_in_background ? "training waits for them: memory is short of"
+                                   : "training waits for them; --save-in-background takes",
+         MO_BYTES(e->copy_bytes));
   if (e->recompute)
     printf("recompute: on, which takes %s less and about a quarter more time\n",
            MO_BYTES(e->less_bytes));

@@ -51,21 +51,27 @@ static void mlp_rows(const gpt_step *s, size_t layer, gpt_rows rows)
   float *d_x = g->d_x + at * C, *d_middle = g->d_middle + at * C, *d_norm = g->d_norm + at * C;
   float *d_hidden = g->d_hidden + at * s->F, *d_active = g->d_active + at * s->W;
   float *hidden = k->hidden + at * s->F, *norm = k->norm2 + at * C;
+  gpt_lap lap = gpt_lap_start(p->profile);
   bias_backward(tile_sum(s, &w, w.proj_bias, rows), d_x, n, C);
   linear_backward(d_active, d_x, w.proj->value, n, s->W, C);
   adapt_backward(s, gpt_adapted_one(w.proj), d_active, d_x, C, rows);
+  gpt_lap_end(&lap, GPT_PROFILE_LINEAR_BACKWARD);
   gpt_mlp_backward(s->config, d_hidden, k->active + at * s->W, d_active, hidden, n);
+  gpt_lap_end(&lap, GPT_PROFILE_MLP);
   bias_backward(tile_sum(s, &w, gpt_hidden_bias(&w), rows), d_hidden, n, s->F);
   linear_backward(d_norm, d_hidden, gpt_hidden_matrix(&w)->value, n, C, s->F);
   adapt_backward(s, gpt_adapted_hidden(&w), d_norm, d_hidden, s->F, rows);
+  gpt_lap_end(&lap, GPT_PROFILE_LINEAR_BACKWARD);
   if (k->input2 != k->norm2)
     gain_forward(k->input2 + at * C, norm, w.ln2_gain->value, gpt_value(w.ln2_bias), n, C);
   gpt_norm_backward(s->config, gpt_norm2(&w), d_middle, d_x, d_norm,
                     tile_sum(s, &w, w.ln2_gain, rows), tile_sum(s, &w, w.ln2_bias, rows), norm,
                     k->r2 + at, n);
+  gpt_lap_end(&lap, GPT_PROFILE_NORM);
   bias_backward(tile_sum(s, &w, w.c_proj_bias, rows), d_middle, n, C);
   linear_backward(g->d_attended + at * s->A, d_middle, w.c_proj->value, n, s->A, C);
   adapt_backward(s, gpt_adapted_one(w.c_proj), g->d_attended + at * s->A, d_middle, C, rows);
+  gpt_lap_end(&lap, GPT_PROFILE_LINEAR_BACKWARD);
 }
 
 /* d_qkv -> d_x of the layer's input. */
@@ -76,14 +82,17 @@ static void input_rows(const gpt_step *s, size_t layer, gpt_rows rows)
   const gpt_activations *k = &p->kept[layer];
   const size_t C = s->C, n = rows.count, at = rows.first;
   const gpt_gradient_space *g = &p->gradient;
+  gpt_lap lap = gpt_lap_start(p->profile);
   bias_backward(tile_sum(s, &w, w.q_bias, rows), g->d_qkv + at * s->S, n, s->S);
   linear_backward(g->d_norm + at * C, g->d_qkv + at * s->S, w.c_q->value, n, C, s->S);
   if (g->d_low != NULL)
     gpt_adapt_backward(s->config, gpt_adapted_qkv(&w), g->d_norm + at * C,
                        g->d_low + at * s->config->lora_rank, s->N, n);
+  gpt_lap_end(&lap, GPT_PROFILE_LINEAR_BACKWARD);
   gpt_norm_backward(s->config, gpt_norm1(&w), g->d_x + at * C, g->d_middle + at * C,
                     g->d_norm + at * C, tile_sum(s, &w, w.ln1_gain, rows),
                     tile_sum(s, &w, w.ln1_bias, rows), k->norm1 + at * C, k->r1 + at, n);
+  gpt_lap_end(&lap, GPT_PROFILE_NORM);
 }
 
 static void top_tile(void *context, size_t item, int thread)
@@ -95,12 +104,14 @@ static void top_tile(void *context, size_t item, int thread)
   const gpt_rows rows = gpt_tile(s, item);
   const size_t start = rows.first * s->C;
   float *sums = p->gradient.final_vectors;
+  gpt_lap lap = gpt_lap_start(p->profile);
   if (sums != NULL) sums += item * 2 * s->C;
   memset(p->gradient.d_x + start, 0, rows.count * s->C * sizeof(float));
   gpt_norm_backward(s->config, gpt_final_norm(p->params), p->gradient.d_x + start,
                     p->gradient.d_x + start, p->gradient.d_norm + start, sums,
                     p->params->parts->ln_f_bias != NULL ? sums + s->C : NULL,
                     p->normal_final + start, p->r_final + rows.first, rows.count);
+  gpt_lap_end(&lap, GPT_PROFILE_NORM);
   mlp_rows(s, c->layer, rows);
 }
 
@@ -130,6 +141,7 @@ static void attention_item(void *context, size_t item, int thread)
   float *sums = p->gradient.qk_gains != NULL ? p->gradient.qk_gains + item * 2 * D : NULL;
   gpt_head_gradient one = {
       .d_gain = sums, .gain = gpt_value(w.q_gain), .cosines = p->cosines, .sines = p->sines};
+  gpt_lap lap = gpt_lap_start(p->profile);
   if (sums != NULL) memset(sums, 0, 2 * D * sizeof *sums);
   for (size_t head = shared * group; head < (shared + 1) * group; head++) {
     attention_backward(
@@ -137,14 +149,17 @@ static void attention_item(void *context, size_t item, int thread)
         p->gradient.d_attended + start * A + head * D, k->attended + start * A + head * D, A,
         k->log_sum + (sequence * s->H + head) * s->T, row + head * D, keys, values, S, s->T, D,
         head > shared * group, gpt_starts(s, start), p->scratch[thread]);
+    gpt_lap_end(&lap, GPT_PROFILE_ATTENTION_BACKWARD);
     one.d = d_row + head * D, one.y = row + head * D, one.r = r + head;
     one.normal = normal != NULL ? normal + head * D : NULL;
     gpt_head_backward(s->config, &one, s->T);
+    gpt_lap_end(&lap, GPT_PROFILE_ROTATION);
   }
   one.d = d_keys, one.y = keys, one.r = r + key, one.gain = gpt_value(w.k_gain);
   one.normal = normal != NULL ? normal + key * D : NULL;
   one.d_gain = sums != NULL ? sums + D : NULL;
   gpt_head_backward(s->config, &one, s->T);
+  gpt_lap_end(&lap, GPT_PROFILE_ROTATION);
 }
 
 /* The input of q, k and v once more, for their weights' gradient. */
@@ -178,12 +193,15 @@ static mo_task weight_task(mo_product *product, bool frozen)
 
 enum { MOST_TASKS = 6 + 2 * GPT_MOST_ADAPTED };
 
-/* The tasks, and behind them the gradients of adapters. */
+/* The tasks, and behind them the gradients of adapters. All but the first are about weights. */
 static void run_with(const gpt_step *s, mo_task *tasks, size_t count,
                      gpt_adapter_work *adapters)
 {
+  gpt_timed_task timed[MOST_TASKS];
   for (size_t i = 0; i < adapters->count; i++)
     tasks[count + i] = mo_product_plan(&adapters->products[i]);
+  for (size_t i = 1; i < count + adapters->count; i++)
+    tasks[i] = gpt_time_task(s->pass->profile, &timed[i], tasks[i], GPT_PROFILE_LINEAR_WEIGHTS);
   mo_parallel_tasks(s->pass->shape.threads, tasks, count + adapters->count);
 }
 
@@ -318,10 +336,12 @@ static void embedding_columns(void *context, size_t item, int thread)
   const size_t last = end < s->C ? end : s->C;
   const gpt_model_tensors *w = s->pass->params->parts;
   const float *d_x = s->pass->gradient.d_x;
+  gpt_lap lap = gpt_lap_start(s->pass->profile);
   if (!w->wte->frozen)
     embedding_backward(w->wte->gradient, d_x, s->batch->tokens, s->N, s->C, first, last);
   if (w->wpe != NULL && !w->wpe->frozen)
     position_embedding_backward(w->wpe->gradient, d_x, s->N, s->T, s->C, first, last);
+  gpt_lap_end(&lap, GPT_PROFILE_EMBEDDING);
 }
 
 /* Rows are added one by one; a tied embedding already has its gradient as the head. */

@@ -34,12 +34,16 @@ static void before_attention(const gpt_step *s, size_t layer, gpt_rows rows)
   float *normal = k->normal_qk != NULL ? k->normal_qk + at * heads * s->D : NULL;
   const rope_heads positions = {
       .first = at, .rows = n, .length = s->T, .cosines = p->cosines, .sines = p->sines};
+  gpt_lap lap = gpt_lap_start(p->profile);
   gpt_norm_forward(s->config, gpt_norm1(&w), input, k->norm1 + at * C, k->r1 + at,
                    p->x + at * C, n);
+  gpt_lap_end(&lap, GPT_PROFILE_NORM);
   linear_forward(qkv, input, w.c_q->value, n, C, s->S);
   adapt(s, layer, gpt_adapted_qkv(&w), qkv, s->S, input, rows);
   bias_forward(qkv, gpt_value(w.q_bias), n, s->S);
+  gpt_lap_end(&lap, GPT_PROFILE_LINEAR_FORWARD);
   gpt_heads_forward(s->config, &w, qkv, normal, k->r_qk + at * heads, positions);
+  gpt_lap_end(&lap, GPT_PROFILE_ROTATION);
 }
 
 /* Projection and MLP, but for the MLP's last product. */
@@ -51,14 +55,19 @@ static void up_to_active(const gpt_step *s, size_t layer, gpt_rows rows)
   const size_t C = s->C, n = rows.count, at = rows.first;
   float *x = p->x + at * C, *hidden = k->hidden + at * s->F, *active = k->active + at * s->W;
   float *input = k->input2 + at * C;
+  gpt_lap lap = gpt_lap_start(p->profile);
   linear_forward_add(x, k->attended + at * s->A, w.c_proj->value, n, s->A, C);
   adapt(s, layer, gpt_adapted_one(w.c_proj), x, C, k->attended + at * s->A, rows);
   bias_forward(x, gpt_value(w.c_proj_bias), n, C);
+  gpt_lap_end(&lap, GPT_PROFILE_LINEAR_FORWARD);
   gpt_norm_forward(s->config, gpt_norm2(&w), input, k->norm2 + at * C, k->r2 + at, x, n);
+  gpt_lap_end(&lap, GPT_PROFILE_NORM);
   linear_forward(hidden, input, gpt_hidden_matrix(&w)->value, n, C, s->F);
   adapt(s, layer, gpt_adapted_hidden(&w), hidden, s->F, input, rows);
   bias_forward(hidden, gpt_value(gpt_hidden_bias(&w)), n, s->F);
+  gpt_lap_end(&lap, GPT_PROFILE_LINEAR_FORWARD);
   gpt_mlp_forward(s->config, active, hidden, n);
+  gpt_lap_end(&lap, GPT_PROFILE_MLP);
 }
 
 static void after_attention(const gpt_step *s, size_t layer, gpt_rows rows)
@@ -68,9 +77,11 @@ static void after_attention(const gpt_step *s, size_t layer, gpt_rows rows)
   float *x = s->pass->x + rows.first * C;
   const float *active = s->pass->kept[layer].active + rows.first * s->W;
   up_to_active(s, layer, rows);
+  gpt_lap lap = gpt_lap_start(s->pass->profile);
   linear_forward_add(x, active, w.proj->value, n, s->W, C);
   adapt(s, layer, gpt_adapted_one(w.proj), x, C, active, rows);
   bias_forward(x, gpt_value(w.proj_bias), n, C);
+  gpt_lap_end(&lap, GPT_PROFILE_LINEAR_FORWARD);
 }
 
 /* The stream before a layer, where it is computed again. */
@@ -88,10 +99,12 @@ static void first_tile(void *context, size_t item, int thread)
   const gpt_rows rows = gpt_tile(s, item);
   const gpt_model_tensors *w = s->pass->params->parts;
   float *x = s->pass->x + rows.first * s->C;
+  gpt_lap lap = gpt_lap_start(s->pass->profile);
   embedding_forward(x, w->wte->value, s->batch->tokens + rows.first, rows.count, s->C);
   if (w->wpe != NULL)
     position_embedding_forward(x, w->wpe->value, rows.first, rows.count, s->T, s->C);
   keep_input(s, 0, rows);
+  gpt_lap_end(&lap, GPT_PROFILE_EMBEDDING);
   before_attention(s, 0, rows);
 }
 
@@ -113,9 +126,11 @@ static void last_tile(void *context, size_t item, int thread)
   const gpt_rows rows = gpt_tile(s, item);
   const size_t start = rows.first * s->C;
   after_attention(s, c->layer, rows);
+  gpt_lap lap = gpt_lap_start(s->pass->profile);
   gpt_norm_forward(s->config, gpt_final_norm(s->pass->params), s->pass->final + start,
                    s->pass->normal_final + start, s->pass->r_final + rows.first,
                    s->pass->x + start, rows.count);
+  gpt_lap_end(&lap, GPT_PROFILE_NORM);
 }
 
 static size_t attention_blocks(const gpt_step *s)
@@ -136,10 +151,12 @@ static void attention_item(void *context, size_t item, int thread)
   const size_t first = block * ATTENTION_BLOCK, left = s->T - first;
   const size_t start = item_head / s->H * s->T, head = item_head % s->H;
   const float *row = k->qkv + start * S, *keys = row + A + head / (s->H / s->K) * D;
+  gpt_lap lap = gpt_lap_start(s->pass->profile);
   attention_forward(k->attended + (start + first) * A + head * D, A,
                     k->log_sum + item_head * s->T + first, row + first * S + head * D, S, keys,
                     keys + s->K * D, S, first, left < ATTENTION_BLOCK ? left : ATTENTION_BLOCK,
                     D, gpt_starts(s, start + first), s->pass->scratch[thread]);
+  gpt_lap_end(&lap, GPT_PROFILE_ATTENTION_FORWARD);
 }
 
 void gpt_forward(const gpt_step *s)

@@ -72,6 +72,8 @@ void gpt_initialise_adapters(gpt_params *params, uint64_t seed, int threads);
 /* Makes the adapters part of the matrices; the model has none from then on. */
 void gpt_merge_adapters(gpt_params *params, int threads);
 void gpt_zero_gradients(gpt_params *params);
+/* From now on they are in this array of gradient_count; what it holds stays. */
+void gpt_move_gradients(gpt_params *params, float *gradients);
 
 /* The shape of a pass: batches of up to `batch` sequences of up to `sequence` tokens. */
 typedef struct gpt_shape {
@@ -197,6 +199,9 @@ mousse_status gpt_generate(gpt_generator *generator, const uint32_t *prompt, siz
 
 /* Weights files: model.safetensors, which lies beside config.json. */
 mousse_status gpt_save_weights(const gpt_params *params, const char *path, mo_error *error);
+/* Other numbers for the same tensors, value_count of them, in the order of params->values. */
+mousse_status gpt_save_values(const gpt_params *params, const float *values, const char *path,
+                              mo_error *error);
 /* The file must hold exactly this model's tensors, as F32, BF16 or F16; a failed load leaves
  * the values unchanged. */
 mousse_status gpt_load_weights(gpt_params *params, const char *path, mo_error *error);

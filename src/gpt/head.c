@@ -29,6 +29,7 @@ static void loss_rows(void *context, size_t item, int thread)
   const float factor = s->factor / (float)s->counted;
   const size_t end =
       start + ROWS_PER_ITEM < c->rows.count ? start + ROWS_PER_ITEM : c->rows.count;
+  gpt_lap lap = gpt_lap_start(s->pass->profile);
   for (size_t i = start; i < end; i++) {
     float *logits = s->pass->logits + i * s->V;
     const size_t row = c->rows.first + i, target = s->batch->targets[row];
@@ -40,6 +41,15 @@ static void loss_rows(void *context, size_t item, int thread)
     s->pass->losses[row] = s->gradients ? cross_entropy_gradient(logits, s->V, target, factor)
                                         : cross_entropy_loss(logits, s->V, target);
   }
+  gpt_lap_end(&lap, GPT_PROFILE_LOSS);
+}
+
+static void run_products(const gpt_step *s, mo_task *tasks, size_t count)
+{
+  gpt_timed_task timed[2];
+  for (size_t i = 0; i < count; i++)
+    tasks[i] = gpt_time_task(s->pass->profile, &timed[i], tasks[i], GPT_PROFILE_HEAD);
+  mo_parallel_tasks(s->pass->shape.threads, tasks, count);
 }
 
 static void run_chunk(const gpt_step *s, gpt_rows rows)
@@ -52,8 +62,8 @@ static void run_chunk(const gpt_step *s, gpt_rows rows)
 
   mo_product forward =
       mo_dense_product(MO_PLAIN, MO_TRANSPOSED, n, V, C, final, w->value, 0.0f, p->logits);
-  const mo_task products = mo_product_plan(&forward);
-  mo_parallel_tasks(threads, &products, 1);
+  mo_task products = mo_product_plan(&forward);
+  run_products(s, &products, 1);
 
   chunk c = {s, rows};
   mo_parallel(threads, (n + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM, loss_rows, &c);
@@ -63,8 +73,8 @@ static void run_chunk(const gpt_step *s, gpt_rows rows)
                                         p->gradient.d_norm + rows.first * C);
   mo_product d_weight = mo_dense_product(MO_TRANSPOSED, MO_PLAIN, V, C, n, p->logits, final,
                                          rows.first > 0 ? 1.0f : s->beta, w->gradient);
-  const mo_task both[] = {mo_product_plan(&d_final), mo_product_plan(&d_weight)};
-  mo_parallel_tasks(threads, both, w->frozen ? 1 : 2);
+  mo_task both[] = {mo_product_plan(&d_final), mo_product_plan(&d_weight)};
+  run_products(s, both, w->frozen ? 1 : 2);
 }
 
 float gpt_head(const gpt_step *s)

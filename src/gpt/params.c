@@ -276,6 +276,13 @@ gpt_gradient_span gpt_completed_span(const gpt_params *params, size_t order)
   return span_of(params, start, start + parts->per_layer);
 }
 
+void gpt_move_gradients(gpt_params *params, float *gradients)
+{
+  if (params->gradients == gradients) return;
+  params->gradients = gradients;
+  gpt_place_gradients(params, gradients);
+}
+
 void gpt_zero_gradients(gpt_params *params)
 {
   if (params->gradients == NULL) return;

@@ -10,6 +10,7 @@
 
 #include "gpt/choice.h"
 #include "gpt/gpt.h"
+#include "gpt/profile.h"
 
 /* What forward keeps of one layer for backward. In a pass without gradients all layers share
  * one of these; with recompute there are two, which layers use in turn. Where a layer is its own memory (a norm without gain, relu2) two members are
@@ -60,6 +61,7 @@ struct gpt_pass {
   void *complete_user;
   gpt_covariances *covariances; /* borrowed; NULL: nobody asks */
   uint64_t phase;               /* of the tokens that they are of */
+  gpt_profile *profile;         /* borrowed; NULL: nobody measures */
   size_t told;                  /* spans of gradients complete in this call */
   mo_arena arena;
 };

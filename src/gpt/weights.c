@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-mousse_status gpt_save_weights(const gpt_params *params, const char *path, mo_error *error)
+mousse_status gpt_save_values(const gpt_params *params, const float *values, const char *path,
+                              mo_error *error)
 {
   const size_t count = params->tensor_count, bytes = count * sizeof(safetensors_matrix);
   safetensors_matrix *matrices = mo_allocate(params->arena.allocator, bytes);
@@ -13,11 +14,17 @@ mousse_status gpt_save_weights(const gpt_params *params, const char *path, mo_er
   for (size_t i = 0; i < count; i++) {
     const gpt_tensor *t = &params->tensors[i];
     const size_t rows = t->role == GPT_VECTOR ? 0 : t->rows;
-    matrices[i] = (safetensors_matrix){t->name, rows, t->cols, t->value};
+    matrices[i] =
+        (safetensors_matrix){t->name, rows, t->cols, values + (t->value - params->values)};
   }
   const mousse_status status = safetensors_write(path, matrices, count, error);
   mo_release(params->arena.allocator, matrices, bytes);
   return status;
+}
+
+mousse_status gpt_save_weights(const gpt_params *params, const char *path, mo_error *error)
+{
+  return gpt_save_values(params, params->values, path, error);
 }
 
 /* A vector has one dimension, everything else two. */

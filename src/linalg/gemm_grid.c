@@ -7,6 +7,8 @@
  */
 #include "linalg/gemm_grid.h"
 
+#include "linalg/small_gemm.h"
+
 enum { MINIMUM_TILES = 4 };
 
 static size_t parts(size_t length, size_t part)
@@ -42,8 +44,9 @@ static void compute_tile(void *context, size_t item, int thread)
   const size_t cols = p->cols - col < p->tile_cols ? p->cols - col : p->tile_cols;
   const float *a = p->a + (p->transpose_a == MO_PLAIN ? row * p->a_stride : row);
   const float *b = p->b + (p->transpose_b == MO_PLAIN ? col : col * p->b_stride);
-  mo_gemm(p->transpose_a, p->transpose_b, rows, cols, p->inner, p->alpha, a, p->a_stride, b,
-          p->b_stride, p->beta, p->c + row * p->c_stride + col, p->c_stride);
+  mo_small_gemm(p->transpose_a, p->transpose_b, rows, cols, p->inner, MO_NO_DIAGONAL, p->alpha,
+                a, p->a_stride, b, p->b_stride, p->beta, p->c + row * p->c_stride + col,
+                p->c_stride);
 }
 
 mo_product mo_dense_product(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows,

@@ -30,6 +30,9 @@ static const mo_option object_rows[] = {
               "decay of the average direction"),
     MO_NUMBER(mo_object_options, schedule_free_beta, 0.9, 0, 1,
               "where gradients are taken: 0 at the newest weights, 1 at their average"),
+    MO_NUMBER(
+        mo_object_options, schedule_free_power, 2, 0, 8,
+        "a step counts in that average with its learning rate to this power; 0: all alike"),
 };
 _Static_assert(sizeof object_rows / sizeof *object_rows == MO_OBJECT_OPTIONS, "one flag each");
 

@@ -8,7 +8,7 @@
 typedef struct mo_object_options {
   double lr_factor, clip_norm;
   double average, average_from, average_horizon, average_weight; /* see wrappers.h */
-  double wrapper, lookahead, lookahead_decay, schedule_free_beta;
+  double wrapper, lookahead, lookahead_decay, schedule_free_beta, schedule_free_power;
 } mo_object_options;
 
 typedef struct mo_param_options {
@@ -22,7 +22,7 @@ typedef struct mo_option_table {
   size_t count;
 } mo_option_table;
 
-enum { MO_OBJECT_OPTIONS = 10 };
+enum { MO_OBJECT_OPTIONS = 11 };
 extern const mo_option_table mo_object_table, mo_param_table;
 
 /* NULL: no such name. */

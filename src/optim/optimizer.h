@@ -71,6 +71,7 @@ typedef struct mo_param {
   mo_state_array *arrays;      /* in the lists, room for MO_MAX_ARRAYS; NULL: not planned */
   float *state[MO_MAX_ARRAYS]; /* of the own share, in the state arena; NULL: none */
   uint64_t steps;              /* in which it had a gradient */
+  double weight_sum;           /* of those steps, see mo_wrapper_weight */
   int scale_exponent;          /* see grad_scale.h */
   double stagger_offset;       /* see mo_due */
   mo_counts counts;

@@ -1,7 +1,7 @@
 /* options.c - options by name: of a group, of all groups, of the object, of a parameter; each
  * checked against a table. */
 #include "base/text.h"
-#include "optim/optimizer.h"
+#include "optim/wrappers.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -285,10 +285,13 @@ static mousse_status find_param_option(const mousse_optimizer *opt, const char *
   return find_option(opt, &t, option, found);
 }
 
-static void put_param(mo_param *param, const mo_option *option, double value)
+static void put_param(const mousse_optimizer *opt, mo_param *param, const mo_option *option,
+                      double value)
 {
   mo_option_put(option, &param->options, value);
-  if (strcmp(option->info.name, "steps") == 0) param->steps = (uint64_t)value;
+  if (strcmp(option->info.name, "steps") != 0) return;
+  param->steps = (uint64_t)value;
+  param->weight_sum = value * mo_wrapper_weight(opt, param); /* as if all had been like now */
 }
 
 mousse_status mousse_set_param(mousse_optimizer *opt, const char *name, const char *option,
@@ -302,7 +305,7 @@ mousse_status mousse_set_param(mousse_optimizer *opt, const char *name, const ch
   MO_TRY(find_param_option(opt, first, option, &param, &found));
   MO_TRY(check_value(opt, &found->info, value));
   const size_t count = tensor != NULL ? tensor->count * tensor->row_blocks : 1;
-  for (size_t i = 0; i < count; i++) put_param(param + i, found, value);
+  for (size_t i = 0; i < count; i++) put_param(opt, param + i, found, value);
   return MOUSSE_OK;
 }
 

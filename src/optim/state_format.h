@@ -1,10 +1,10 @@
-/* state_format.h - the stream of saved state, version 2. Little-endian, no padding; text is a u32
+/* state_format.h - the stream of saved state, version 3. Little-endian, no padding; text is a u32
  * length and that many bytes (docs/state-format.md):
  *
- *     "MOUSSEST"  u32 version = 2  u32 parameters  u64 steps
+ *     "MOUSSEST"  u32 version = 3  u32 parameters  u64 steps
  *     options of the object
  *     per parameter:  text name  text algorithm  u64 rows  u64 cols
- *                     i64 scale_exponent  f64 stagger_offset  u64 steps
+ *                     i64 scale_exponent  f64 stagger_offset  u64 steps  f64 weight_sum
  *                     u64 refreshes  u64 retries  u64 fallbacks
  *                     options of its group   options of its own
  *                     u32 arrays
@@ -14,7 +14,8 @@
  *     options:        u32 count, then for each:  text name  f64 value  text choice
  *                                                u32 scheduled
  *
- * Version 1, which is still read, has no options and no steps of a parameter's own.
+ * Still read are version 2, which has no weight_sum, and version 1, which has no options and no
+ * steps of a parameter's own either.
  */
 #ifndef MOUSSE_OPTIM_STATE_FORMAT_H
 #define MOUSSE_OPTIM_STATE_FORMAT_H
@@ -26,13 +27,15 @@
 #endif
 
 #define MO_STATE_MAGIC "MOUSSEST"
-enum { MO_STATE_MAGIC_BYTES = 8, MO_STATE_VERSION = 2 };
+enum { MO_STATE_MAGIC_BYTES = 8, MO_STATE_VERSION = 3 };
 
 /* What is kept about a parameter besides its arrays; the layout is that of the stream. */
 typedef struct mo_state_record {
   int64_t scale_exponent;
   double stagger_offset;
-  uint64_t steps, refreshes, retries, fallbacks;
+  uint64_t steps;
+  double weight_sum; /* negative: it was not saved */
+  uint64_t refreshes, retries, fallbacks;
 } mo_state_record;
 
 #endif

@@ -7,6 +7,7 @@
 #include "optim/state_loading.h"
 #include "optim/wrappers.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,6 +62,8 @@ static void get_record(mo_loading *l, const char *name, mo_state_record *r)
   r->scale_exponent = (int64_t)mo_loading_u64(l);
   mo_state_stream_get(&l->s, &r->stagger_offset, sizeof r->stagger_offset);
   r->steps = l->version < 2 ? l->steps : mo_loading_u64(l);
+  r->weight_sum = -1.0;
+  if (l->version >= 3) mo_state_stream_get(&l->s, &r->weight_sum, sizeof r->weight_sum);
   r->refreshes = mo_loading_u64(l);
   r->retries = mo_loading_u64(l);
   r->fallbacks = mo_loading_u64(l);
@@ -68,6 +71,8 @@ static void get_record(mo_loading *l, const char *name, mo_state_record *r)
   if (!(r->stagger_offset >= 0 && r->stagger_offset < 1))
     mo_loading_damaged(l, "the phase", name);
   if (r->steps > INT64_MAX) mo_loading_damaged(l, "the number of steps", name);
+  if (l->version >= 3 && !(r->weight_sum >= 0 && isfinite(r->weight_sum)))
+    mo_loading_damaged(l, "the sum of weights", name);
 }
 
 /* Floats for every rank; each keeps its own share. to NULL: nobody keeps any. */
@@ -240,8 +245,11 @@ static void keep_old(mo_loading *l, const mo_param *param)
   }
 }
 
-static void adopt_record(mo_param *param, const mo_state_record *r)
+/* Steps whose weights were not saved count as if they had been like the next one. */
+static void adopt_record(const mousse_optimizer *opt, mo_param *param, const mo_state_record *r)
 {
+  const double assumed = (double)r->steps * mo_wrapper_weight(opt, param);
+  param->weight_sum = r->weight_sum >= 0 ? r->weight_sum : assumed;
   param->scale_exponent = (int)r->scale_exponent;
   param->stagger_offset = r->stagger_offset;
   param->steps = r->steps;
@@ -255,7 +263,7 @@ static void adopt(mo_loading *l)
   mousse_optimizer *opt = l->s.opt;
   for (size_t i = 0; i < opt->param_count; i++)
     if (l->taken[i])
-      adopt_record(&opt->params[i], &l->records[i]);
+      adopt_record(opt, &opt->params[i], &l->records[i]);
     else
       keep_old(l, &opt->params[i]);
   const mo_arena old = opt->state;

@@ -41,9 +41,9 @@ static void put_param(mo_state_stream *s, const mo_param *param)
   const mo_group *group = mo_param_group(s->opt, param);
   const uint64_t rows = param->shape.rows, cols = param->shape.cols;
   const uint32_t arrays = (uint32_t)param->array_count;
-  const mo_state_record r = {param->scale_exponent, param->stagger_offset,
-                             param->steps,          param->counts.refreshes,
-                             param->counts.retries, param->counts.fallbacks};
+  const mo_state_record r = {
+      param->scale_exponent,   param->stagger_offset, param->steps,           param->weight_sum,
+      param->counts.refreshes, param->counts.retries, param->counts.fallbacks};
   put_text(s, param->name);
   put_text(s, group->algorithm->name);
   mo_state_stream_put(s, &rows, sizeof rows);

@@ -9,6 +9,7 @@
 #include "optim/exchange.h"
 #include "optim/inputs.h"
 #include "optim/update.h"
+#include "optim/wrappers.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -159,7 +160,12 @@ static void update_all(mousse_optimizer *opt)
 static void count_step(mousse_optimizer *opt)
 {
   opt->steps++;
-  for (size_t i = 0; i < opt->param_count; i++) opt->params[i].steps += !opt->params[i].skipped;
+  for (size_t i = 0; i < opt->param_count; i++) {
+    mo_param *param = &opt->params[i];
+    if (param->skipped) continue;
+    param->steps++;
+    param->weight_sum += mo_wrapper_weight(opt, param);
+  }
 }
 
 /* On the caller's thread and in the order of registration, whoever computed what when. */

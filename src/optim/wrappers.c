@@ -6,6 +6,7 @@
 #include "optim/exchange.h"
 #include "optim/shares.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char *const array_names[] = {"average", "base", "direction", "iterate"};
@@ -79,6 +80,23 @@ MO_CLONES static void follow(float *restrict average, const float *restrict w, s
   for (size_t i = 0; i < count; i++) average[i] += share * (w[i] - average[i]);
 }
 
+double mo_wrapper_weight(const mousse_optimizer *opt, const mo_param *param)
+{
+  const mo_object_options *o = &opt->options;
+  const mo_group *group = mo_param_group(opt, param);
+  if (o->wrapper != MO_SCHEDULE_FREE) return 0.0;
+  const double lr = group->lr != NULL ? mo_option_get(group->lr, group->config) : 1.0;
+  return pow(lr * o->lr_factor * param->options.lr_factor, o->schedule_free_power);
+}
+
+/* The part of the newest iterate in their average. While no step has counted (a schedule that
+ * begins with 0), all of it: nothing has moved. */
+static double newest_part(const mousse_optimizer *opt, const mo_param *param)
+{
+  const double weight = mo_wrapper_weight(opt, param), sum = param->weight_sum + weight;
+  return sum > 0.0 ? weight / sum : 1.0;
+}
+
 void mo_wrapper_after(const mousse_optimizer *opt, const mo_param *param, size_t start,
                       size_t count, float *value)
 {
@@ -89,7 +107,7 @@ void mo_wrapper_after(const mousse_optimizer *opt, const mo_param *param, size_t
     look_ahead(value, base, array_of(param, "direction", start), count,
                (float)o->lookahead_decay, (float)(o->lookahead * o->lr_factor));
   if (o->wrapper == MO_SCHEDULE_FREE)
-    mix(value, base, array_of(param, "iterate", start), count, (float)(1.0 / (double)step),
+    mix(value, base, array_of(param, "iterate", start), count, (float)newest_part(opt, param),
         (float)o->schedule_free_beta);
   if (average == NULL) return;
   const float *w = base != NULL ? base : value;

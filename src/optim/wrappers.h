@@ -9,8 +9,9 @@
  *                          evaluate x
  *                      schedule_free (arXiv:2405.15682): the caller sees y
  *                          z <- z after the algorithm's step with the gradient at y
- *                          x <- (1 - 1/t) x + z / t;  y = (1 - b) z + b x
- *                          evaluate x;  b = schedule_free_beta
+ *                          x <- (1 - c) x + c z;  y = (1 - b) z + b x;  evaluate x
+ *                          c = w / (sum of w so far),  w = lr^schedule_free_power with the lr of
+ *                          the step and of this parameter;  b = schedule_free_beta
  *
  * Where both are on, w of the average is what the wrapper evaluates. Each keeps its arrays in the
  * state, so that saving, loading and ranks follow.
@@ -31,6 +32,10 @@ float *mo_wrapper_before(const mousse_optimizer *opt, const mo_param *param, siz
                          size_t count, float *value);
 void mo_wrapper_after(const mousse_optimizer *opt, const mo_param *param, size_t start,
                       size_t count, float *value);
+
+/* What the present step counts in the average of schedule_free, in the unit of
+ * mo_param.weight_sum; 0 without that wrapper. */
+double mo_wrapper_weight(const mousse_optimizer *opt, const mo_param *param);
 
 /* Whether an array of this name is one of ours that a load must find. */
 bool mo_wrapper_array(const char *name);

@@ -169,22 +169,22 @@ enum { FORMS = sizeof forms / sizeof *forms };
 /* Bytes that training a preset takes, as planned: nothing is run. NaN: no memory to plan. */
 static double planned_bytes(const char *preset, const memory_form *form)
 {
-  static const run_notices nowhere = {NULL, NULL};
   train_options run;
   train_estimate estimate;
   gpt_config config;
   double bytes = NAN;
   if (options_defaults(&run, NULL) != MOUSSE_OK ||
-      options_set(&run, "preset", preset, &nowhere, NULL) != MOUSSE_OK ||
-      options_set(&run, "optimizer", form->optimizer, &nowhere, NULL) != MOUSSE_OK ||
-      options_set(&run, "device_batch_size", "4", &nowhere, NULL) != MOUSSE_OK ||
-      options_set(&run, "slices", "1", &nowhere, NULL) != MOUSSE_OK)
+      options_set(&run, "preset", preset, NULL, NULL) != MOUSSE_OK ||
+      options_set(&run, "optimizer", form->optimizer, NULL, NULL) != MOUSSE_OK ||
+      options_set(&run, "device_batch_size", "4", NULL, NULL) != MOUSSE_OK ||
+      options_set(&run, "slices", "1", NULL, NULL) != MOUSSE_OK ||
+      options_set(&run, "save_in_background", "false", NULL, NULL) != MOUSSE_OK)
     return NAN;
   if (form->sides[0] != '\0' &&
-      options_set(&run, "opt.sides", form->sides, &nowhere, NULL) != MOUSSE_OK)
+      options_set(&run, "opt.sides", form->sides, NULL, NULL) != MOUSSE_OK)
     return NAN;
   if (run_model_from(&run, NULL, 0, &config, NULL) == MOUSSE_OK &&
-      estimate_open(&estimate, &run, &config, 1, &nowhere, NULL) == MOUSSE_OK) {
+      estimate_open(&estimate, &run, &config, 1, NULL, NULL) == MOUSSE_OK) {
     bytes = (double)estimate_bytes(&estimate);
     estimate_close(&estimate);
   }

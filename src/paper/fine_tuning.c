@@ -9,26 +9,18 @@
 static const char *const origins[FINE_ORIGINS] = {"adamw", "mousse"};
 static const char *const tuners[FINE_TUNERS] = {"adamw", "muon", "mousse"};
 
-static mousse_status set_number(train_options *run, const char *key, double value,
-                                mo_error *error)
-{
-  static const run_notices nowhere = {NULL, NULL};
-  char text[32];
-  snprintf(text, sizeof text, "%.6g", value);
-  return options_set(run, key, text, &nowhere, error);
-}
-
 /* The tuner's run of pretraining, but shorter, on the other text, from a checkpoint. */
 static mousse_status set_run(train_options *run, const study_scale *scale, const char *data,
                              mo_error *error)
 {
   const double steps = fmax(1, (double)(run->num_iterations / FINE_STEPS));
   const double part = fmax(1, floor(steps / FINE_PARTS));
-  MO_TRY(set_number(run, "num_iterations", steps, error));
-  MO_TRY(set_number(run, "val_loss_every", fmax(1, floor(steps / scale->validations)), error));
-  MO_TRY(set_number(run, "checkpoint_freq", part, error));
-  MO_TRY(set_number(run, "keep_every", part, error));
-  MO_TRY(set_number(run, "telemetry_every", 0, error));
+  MO_TRY(options_set_number(run, "num_iterations", steps, error));
+  MO_TRY(options_set_number(run, "val_loss_every", fmax(1, floor(steps / scale->validations)),
+                            error));
+  MO_TRY(options_set_number(run, "checkpoint_freq", part, error));
+  MO_TRY(options_set_number(run, "keep_every", part, error));
+  MO_TRY(options_set_number(run, "telemetry_every", 0, error));
   return options_set(run, "data_dir", data, NULL, error);
 }
 

@@ -48,16 +48,7 @@ enum {
 
 static mousse_status set(train_options *run, const char *key, const char *text, mo_error *error)
 {
-  static const run_notices nowhere = {NULL, NULL};
-  return options_set(run, key, text, &nowhere, error);
-}
-
-static mousse_status set_number(train_options *run, const char *key, double value,
-                                mo_error *error)
-{
-  char text[32];
-  snprintf(text, sizeof text, "%.6g", value);
-  return set(run, key, text, error);
+  return options_set(run, key, text, NULL, error);
 }
 
 static mousse_status set_regime(train_options *run, const study_scale *scale, int regime,
@@ -66,16 +57,16 @@ static mousse_status set_regime(train_options *run, const study_scale *scale, in
   const study_regime *r = &scale->regimes[regime];
   const int steps = r->steps * percent / 100;
   MO_TRY(set(run, "preset", "nano", error)); /* every part of it is set below */
-  MO_TRY(set_number(run, "model_dim", r->width, error));
-  MO_TRY(set_number(run, "n_layer", r->layers, error));
-  MO_TRY(set_number(run, "n_head", r->heads, error));
-  MO_TRY(set_number(run, "sequence_length", scale->sequence_length, error));
-  MO_TRY(set_number(run, "batch_size", r->batch_size, error));
-  MO_TRY(set_number(run, "num_iterations", steps, error));
-  MO_TRY(set_number(run, "val_loss_every", fmax(1, steps / scale->validations), error));
-  MO_TRY(set_number(run, "val_tokens", scale->val_tokens, error));
-  MO_TRY(set_number(run, "checkpoint_freq", 100, error));
-  MO_TRY(set_number(run, "keep_last", 1, error));
+  MO_TRY(options_set_number(run, "model_dim", r->width, error));
+  MO_TRY(options_set_number(run, "n_layer", r->layers, error));
+  MO_TRY(options_set_number(run, "n_head", r->heads, error));
+  MO_TRY(options_set_number(run, "sequence_length", scale->sequence_length, error));
+  MO_TRY(options_set_number(run, "batch_size", r->batch_size, error));
+  MO_TRY(options_set_number(run, "num_iterations", steps, error));
+  MO_TRY(options_set_number(run, "val_loss_every", fmax(1, steps / scale->validations), error));
+  MO_TRY(options_set_number(run, "val_tokens", scale->val_tokens, error));
+  MO_TRY(options_set_number(run, "checkpoint_freq", 100, error));
+  MO_TRY(options_set_number(run, "keep_last", 1, error));
   return set(run, "shuffle", "true", error);
 }
 
@@ -130,7 +121,7 @@ static mousse_status set_cell(study_cell *cell, const study_scale *scale, const 
   MO_TRY(set_all(&cell->run, who->options, error));
   if (plan->options != NULL) MO_TRY(set_all(&cell->run, plan->options, error));
   if (plan->telemetry)
-    MO_TRY(set_number(&cell->run, "telemetry_every", TELEMETRY_EVERY, error));
+    MO_TRY(options_set_number(&cell->run, "telemetry_every", TELEMETRY_EVERY, error));
   return MOUSSE_OK;
 }
 
@@ -151,7 +142,6 @@ static mousse_status add_cell(study_protocol *p, const cell_plan *plan, study_ce
                        .follows = SIZE_MAX,
                        .figures = plan->figures,
                        .regime = plan->regime,
-                       .percent = plan->percent,
                        .schedule = plan->schedule,
                        .lr = who->lr,
                        .rest = first_rest,

@@ -48,7 +48,6 @@ typedef struct study_cell {
   const char *label;     /* in charts: the contender, or the switch that is turned */
   bool contender;        /* compared in every regime, not only one switch */
   bool home;             /* finds the momentum and the details as well */
-  int percent;           /* of the regime's steps */
   size_t who;       /* of the contenders: whose momentum and learning rate it starts with */
   size_t follows;   /* the cell whose learning rate it takes; SIZE_MAX: it finds its own */
   unsigned figures; /* bits of enum figure_id that need it; 0: only its home search */
@@ -105,12 +104,6 @@ mousse_status protocol_tune(study_protocol *protocol, study_stage stage, study_r
 /* The runs of a regime's verdict, after its searches. */
 mousse_status protocol_add_seeds(study_protocol *protocol, int regime, study_runs *runs,
                                  mo_error *error);
-
-/* What a search chooses. */
-typedef struct study_setting {
-  double lr, momentum;
-  int details[STUDY_DETAILS];
-} study_setting;
 
 study_setting cell_best(const study_cell *cell); /* of its search; where it starts before */
 void cell_start_from(study_cell *cell, const study_cell *other); /* from what that has found */

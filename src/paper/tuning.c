@@ -10,15 +10,6 @@
 
 static const double least_rest = 0.002, most_rest = 0.8;
 
-static mousse_status set_number(train_options *run, const char *key, double value,
-                                mo_error *error)
-{
-  static const run_notices nowhere = {NULL, NULL};
-  char text[32];
-  snprintf(text, sizeof text, "%.4g", value);
-  return options_set(run, key, text, &nowhere, error);
-}
-
 static double lr_at(const study_cell *cell, const search_point *point)
 {
   return cell->lr * pow(2, 0.5 * point->at[0]);
@@ -51,26 +42,20 @@ mousse_status cell_add_run(const study_cell *cell, const study_setting *with, in
   char name[STUDY_NAME + 64], more[64]; /* too long a one is refused when it is added */
   const study_contender *who = &study_contenders[cell->who];
   train_options run = cell->run;
-  MO_TRY(set_number(&run, "lr", with->lr, error));
-  MO_TRY(set_number(&run, who->momentum, with->momentum, error));
+  MO_TRY(options_set_number(&run, "lr", with->lr, error));
+  MO_TRY(options_set_number(&run, who->momentum, with->momentum, error));
   MO_TRY(details_set(&run, with->details, who->memory, error));
-  MO_TRY(set_number(&run, "seed", seed, error));
+  MO_TRY(options_set_number(&run, "seed", seed, error));
   details_text(with->details, more, sizeof more);
   snprintf(name, sizeof name, "%s,lr=%.4g,momentum=%.4g%s,seed=%d", cell->name, with->lr,
            with->momentum, more, seed);
   return study_add(runs, name, &run, index, error);
 }
 
-static double loss_of(const study_run *r)
-{
-  const bool told = r->state == STUDY_COMPLETE && isfinite(r->course.val_loss);
-  return told ? r->course.val_loss : INFINITY;
-}
-
 static void take_results(study_cell *cell, const study_runs *runs)
 {
   for (size_t i = 0; i < cell->waiting_count; i++)
-    search_add(&cell->tuning, cell->points[i], loss_of(&runs->runs[cell->waiting[i]]),
+    search_add(&cell->tuning, cell->points[i], study_run_loss(&runs->runs[cell->waiting[i]]),
                cell->waiting[i]);
   cell->waiting_count = 0;
 }

@@ -1,6 +1,8 @@
 /* details.c - see details.h. */
 #include "study/details.h"
 
+#include "train/groups.h"
+
 #include <math.h>
 #include <mousse/mousse.h>
 #include <stdio.h>
@@ -15,34 +17,21 @@ static double factor_of(int which, int at)
   return pow(which == DECAY ? 4 : 2, 0.5 * at);
 }
 
-static mousse_status set_number(train_options *run, const char *key, double value,
-                                mo_error *error)
-{
-  static const run_notices nowhere = {NULL, NULL};
-  char text[32];
-  snprintf(text, sizeof text, "%.6g", value);
-  return options_set(run, key, text, &nowhere, error);
-}
-
 /* The library's default of "opt.beta" or "scalar.beta2". */
 static double default_of(const train_options *run, const char *key)
 {
   const char *algorithm = strncmp(key, "scalar.", 7) == 0 ? run->scalar_opt : run->optimizer;
-  const char *name = strchr(key, '.') + 1;
-  const mousse_option *option = NULL;
-  for (size_t i = 0; (option = mousse_algorithm_option(algorithm, i)) != NULL; i++)
-    if (strcmp(option->name, name) == 0) return option->initial;
-  return NAN;
+  const mousse_option *option = options_of_algorithm(algorithm, strchr(key, '.') + 1);
+  return option != NULL ? option->initial : NAN;
 }
 
 static double value_of(const train_options *run, int which, double factor, const char *memory)
 {
-  const bool alike = strcmp(run->optimizer, "adamw") == 0;
   switch (which) {
   case EMBED:
     return factor;
   case HEAD:
-    return factor * (alike ? 1 : 1 / sqrt((double)run->model_dim));
+    return factor * (groups_are_alike(run) ? 1 : 1 / sqrt((double)run->model_dim));
   case DECAY:
     return factor * default_of(run, "opt.weight_decay");
   default:
@@ -57,7 +46,8 @@ mousse_status details_set(train_options *run, const int at[STUDY_DETAILS], const
                                            "opt.weight_decay", memory};
   for (int i = 0; i < STUDY_DETAILS; i++)
     if (at[i] != 0)
-      MO_TRY(set_number(run, keys[i], value_of(run, i, factor_of(i, at[i]), memory), error));
+      MO_TRY(options_set_number(run, keys[i], value_of(run, i, factor_of(i, at[i]), memory),
+                                error));
   return MOUSSE_OK;
 }
 

@@ -19,6 +19,12 @@ extern const char *const study_detail_names[STUDY_DETAILS]; /* in tables and nam
 mousse_status details_set(train_options *run, const int at[STUDY_DETAILS], const char *memory,
                           mo_error *error);
 
+/* What a search chooses. */
+typedef struct study_setting {
+  double lr, momentum; /* momentum NaN: the optimizer has none */
+  int details[STUDY_DETAILS];
+} study_setting;
+
 /* ",embed=2,decay=0.5": what details_set sets, as factors of the default; "" when nothing. */
 void details_text(const int at[STUDY_DETAILS], char *text, size_t capacity);
 

@@ -275,10 +275,8 @@ void run_record_release(run_record *record)
 double run_record_lr(const run_record *record)
 {
   const train_options *run = &record->options;
-  const mousse_option *option = NULL;
-  double lr = NAN;
-  for (size_t i = 0; (option = mousse_algorithm_option(run->optimizer, i)) != NULL; i++)
-    if (strcmp(option->name, "lr") == 0) lr = option->initial;
+  const mousse_option *option = options_of_algorithm(run->optimizer, "lr");
+  double lr = option != NULL ? option->initial : NAN;
   if (run->lr[0] != '\0') mo_parse_double(run->lr, &lr);
   for (size_t i = 0; i < run->option_count; i++)
     if (!run->options[i].scalar && strcmp(run->options[i].name, "lr") == 0)

@@ -7,6 +7,7 @@
 #include "train/estimate.h"
 #include "train/run_model.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,12 @@ const char *study_state_name(study_state state)
 bool study_run_ended(const study_run *r)
 {
   return r->state == STUDY_COMPLETE || r->state == STUDY_DIVERGED || r->state == STUDY_HOPELESS;
+}
+
+double study_run_loss(const study_run *r)
+{
+  const bool told = r->state == STUDY_COMPLETE && isfinite(r->course.val_loss);
+  return told ? r->course.val_loss : INFINITY;
 }
 
 size_t study_count(const study_runs *runs, study_state state)

@@ -90,6 +90,8 @@ mousse_status study_look(study_runs *runs, mo_error *error);
 
 /* Whether a run has ended for good: complete, diverged or hopeless. */
 bool study_run_ended(const study_run *run);
+/* What a search compares: the last validation of a complete run, infinite for any other. */
+double study_run_loss(const study_run *run);
 
 /* Takes every run that has not ended to its end. A failed run does not stop the
  * others. stopped: a signal asked to stop; all is saved. */

@@ -15,23 +15,11 @@
 
 enum { PROBE_STEPS = 6, VALIDATIONS = 6 };
 
-static const run_notices nowhere = {NULL, NULL};
-
-static mousse_status set_number(train_options *run, const char *key, double value,
-                                mo_error *error)
-{
-  char text[32];
-  snprintf(text, sizeof text, "%.4g", value);
-  return options_set(run, key, text, &nowhere, error);
-}
-
 /* The option's default in the library; NaN: the algorithm has no such option. */
 static double default_of(const char *algorithm, const char *name)
 {
-  const mousse_option *option = NULL;
-  for (size_t i = 0; (option = mousse_algorithm_option(algorithm, i)) != NULL; i++)
-    if (strcmp(option->name, name) == 0) return option->initial;
-  return NAN;
+  const mousse_option *option = options_of_algorithm(algorithm, name);
+  return option != NULL ? option->initial : NAN;
 }
 
 /* What was given for opt.NAME, or NaN. */
@@ -62,31 +50,31 @@ static void choose_start(tune_search *t)
   t->search.alone = t->search.together == 2 ? 2 : 0; /* embedding and head */
 }
 
-tune_setting tune_setting_at(const tune_search *t, const search_point *point)
+study_setting tune_setting_at(const tune_search *t, const search_point *point)
 {
-  tune_setting s = {.lr = t->lr * pow(2, 0.5 * point->at[0]), .momentum = NAN};
+  study_setting s = {.lr = t->lr * pow(2, 0.5 * point->at[0]), .momentum = NAN};
   if (t->momentum != NULL)
     s.momentum = 1 - fmin(fmax(t->rest * pow(2, 0.5 * point->at[1]), 0.002), 0.8);
   for (size_t i = 0; i < t->search.alone; i++) s.details[i] = point->at[2 + i];
   return s;
 }
 
-tune_setting tune_carry(const tune_search *t, tune_setting found, int64_t steps)
+study_setting tune_carry(const tune_search *t, study_setting found, int64_t steps)
 {
   const double longer = sqrt((double)steps / (double)t->steps);
   found.momentum = 1 - fmax((1 - found.momentum) / longer, fmin(0.05, 1 - found.momentum));
   return found;
 }
 
-static mousse_status apply(const tune_search *t, tune_setting s, train_options *run,
+static mousse_status apply(const tune_search *t, study_setting s, train_options *run,
                            mo_error *error)
 {
   char key[32];
-  MO_TRY(set_number(run, "lr", s.lr, error));
+  MO_TRY(options_set_number(run, "lr", s.lr, error));
   if (t->momentum != NULL) {
     const bool is_mu = strcmp(t->momentum, "mu") == 0; /* it has a row of its own */
     snprintf(key, sizeof key, "%s%s", is_mu ? "" : "opt.", t->momentum);
-    MO_TRY(set_number(run, key, s.momentum, error));
+    MO_TRY(options_set_number(run, key, s.momentum, error));
   }
   return details_set(run, s.details, "", error);
 }
@@ -187,15 +175,9 @@ static mousse_status settle_steps(tune_search *t, mo_error *error)
                         path, (long long)t->request->run.num_iterations);
 }
 
-static double loss_of(const study_run *r)
-{
-  const bool told = r->state == STUDY_COMPLETE && isfinite(r->course.val_loss);
-  return told ? r->course.val_loss : INFINITY;
-}
-
 static mousse_status add_trial(tune_search *t, size_t i, mo_error *error)
 {
-  const tune_setting s = tune_setting_at(t, &t->points[i]);
+  const study_setting s = tune_setting_at(t, &t->points[i]);
   train_options run;
   char name[STUDY_NAME], more[64], momentum[32] = "";
   MO_TRY(trial_options(t, t->steps, VALIDATIONS, &run, error));
@@ -236,7 +218,7 @@ static mousse_status make_trials(tune_search *t, int *stopped, mo_error *error)
     MO_TRY(execute(t, stopped, error));
     if (*stopped != 0) return MOUSSE_OK;
     for (size_t i = 0; i < t->waiting_count; i++)
-      search_add(&t->search, t->points[i], loss_of(&t->runs.runs[t->waiting[i]]),
+      search_add(&t->search, t->points[i], study_run_loss(&t->runs.runs[t->waiting[i]]),
                  t->waiting[i]);
     MO_TRY(add_wave(t, error));
   }

@@ -42,14 +42,10 @@ typedef struct tune_search {
 } tune_search;
 
 /* What a point stands for. */
-typedef struct tune_setting {
-  double lr, momentum; /* momentum NaN: the optimizer has none */
-  int details[STUDY_DETAILS];
-} tune_setting;
-tune_setting tune_setting_at(const tune_search *t, const search_point *point);
+study_setting tune_setting_at(const tune_search *t, const search_point *point);
 
 /* The same for a run of another length: the memory of the momentum grows with it. */
-tune_setting tune_carry(const tune_search *t, tune_setting found, int64_t steps);
+study_setting tune_carry(const tune_search *t, study_setting found, int64_t steps);
 
 /* Makes the trials, then best.yaml. stopped: a signal asked to stop; the same call goes on. After
  * a failure as well, tune_close releases what there is. */

@@ -19,7 +19,7 @@ static void draw(const tune_search *t, json_t *figure)
     for (size_t i = 0; i < t->search.count && i < t->search.budget; i++) {
       const search_trial *trial = &t->search.trials[i];
       if (trial->point.at[1] != at) continue;
-      const tune_setting s = tune_setting_at(t, &trial->point);
+      const study_setting s = tune_setting_at(t, &trial->point);
       if (t->momentum != NULL)
         snprintf(name, sizeof name, "%s %.4g", t->momentum, s.momentum);
       else
@@ -44,7 +44,7 @@ static void add_table(const tune_search *t, json_t *figure)
   qsort(sorted.trials, sorted.count, sizeof *sorted.trials, by_loss);
   for (size_t i = 0; i < sorted.count; i++) {
     const search_trial *trial = &sorted.trials[i];
-    const tune_setting s = tune_setting_at(t, &trial->point);
+    const study_setting s = tune_setting_at(t, &trial->point);
     char details[64];
     json_t *row = results_row(table);
     details_text(s.details, details, sizeof details);
@@ -60,7 +60,7 @@ static void add_table(const tune_search *t, json_t *figure)
 static void tell(const tune_search *t, json_t *figure)
 {
   const search_trial *best = search_best(&t->search), *first = &t->search.trials[0];
-  const tune_setting s = tune_setting_at(t, &best->point);
+  const study_setting s = tune_setting_at(t, &best->point);
   const bool inside =
       search_inside(&t->search, 0) && (t->search.together < 2 || search_inside(&t->search, 1));
   results_finding(figure,

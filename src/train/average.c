@@ -80,21 +80,23 @@ mousse_status average_refresh(weight_average *a, mo_error *error)
   return MOUSSE_OK;
 }
 
-void average_swap(weight_average *a)
+static void swap_block(void *context, size_t item, int thread)
 {
-  for (size_t i = 0; a->values != NULL && i < a->params->value_count; i++) {
+  const weight_average *a = context;
+  const size_t first = item * BLOCK, left = a->params->value_count - first;
+  const size_t end = first + (left < BLOCK ? left : BLOCK);
+  (void)thread;
+  for (size_t i = first; i < end; i++) {
     const float weight = a->params->values[i];
     a->params->values[i] = a->values[i];
     a->values[i] = weight;
   }
 }
 
-mousse_status average_save(weight_average *a, const char *path, mo_error *error)
+void average_swap(weight_average *a)
 {
-  average_swap(a);
-  const mousse_status status = gpt_save_weights(a->params, path, error);
-  average_swap(a);
-  return status;
+  if (a->values == NULL) return;
+  mo_parallel(a->threads, (a->params->value_count + BLOCK - 1) / BLOCK, swap_block, a);
 }
 
 mousse_status average_load(weight_average *a, const char *path, mo_error *error)

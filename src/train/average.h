@@ -32,7 +32,6 @@ void average_update(weight_average *average, uint64_t step);
 /* The average takes the weights' place, and they its; a second call undoes it. */
 void average_swap(weight_average *average);
 
-mousse_status average_save(weight_average *average, const char *path, mo_error *error);
 mousse_status average_load(weight_average *average, const char *path, mo_error *error);
 
 #endif

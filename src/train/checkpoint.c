@@ -1,8 +1,9 @@
-/* checkpoint.c - saving, verifying, loading and pruning checkpoints. */
+/* checkpoint.c - verifying, loading and pruning checkpoints. */
 #include "train/checkpoint.h"
 
 #include "base/file.h"
 #include "comm/ranks.h"
+#include "support/run_directory.h"
 #include "train/manifest.h"
 #include "train/run_model.h"
 
@@ -11,75 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { SMALL_WRITE = 1 << 16 };
-#define OPTIMIZER_FILE "optimizer.bin"
-
-/* The optimizer saves many small records: they are collected before they are written. */
-typedef struct state_writer {
-  mo_writer file;
-  size_t used;
-  mo_error *error;
-  unsigned char buffer[SMALL_WRITE];
-} state_writer;
-
-static int flush_state(state_writer *w)
-{
-  const mousse_status status = mo_writer_write(&w->file, w->buffer, w->used, w->error);
-  w->used = 0;
-  return status == MOUSSE_OK ? 0 : -1;
-}
-
-static int write_state(void *user, const void *data, size_t bytes)
-{
-  state_writer *w = user;
-  if (w == NULL || w->file.descriptor < 0) return -1; /* could not be opened */
-  if (w->used + bytes > SMALL_WRITE && flush_state(w) != 0) return -1;
-  if (bytes > SMALL_WRITE)
-    return mo_writer_write(&w->file, data, bytes, w->error) == MOUSSE_OK ? 0 : -1;
-  memcpy(w->buffer + w->used, data, bytes);
-  w->used += bytes;
-  return 0;
-}
-
-/* Rank 0's part. The other ranks are on their way into mousse_save: it is called even when the
- * file cannot be opened, and hears of it from the callback. */
-static mousse_status write_optimizer(mousse_optimizer *optimizer, const char *path,
-                                     mo_error *error)
-{
-  mo_error reason = {{0}};
-  state_writer *w = mo_allocate(NULL, sizeof *w);
-  if (w == NULL) {
-    mousse_save(optimizer, write_state, NULL);
-    return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to write it", path);
-  }
-  w->error = &reason;
-  const bool opened = mo_writer_open(&w->file, path, &reason) == MOUSSE_OK;
-  if (!opened) w->file.descriptor = -1;
-  mousse_status status = mousse_save(optimizer, write_state, w);
-  if (status == MOUSSE_OK && flush_state(w) != 0) status = MOUSSE_IO;
-  if (status == MOUSSE_OK)
-    status = mo_writer_commit(&w->file, &reason);
-  else if (opened)
-    mo_writer_abandon(&w->file);
-  mo_release(NULL, w, sizeof *w);
-  if (status == MOUSSE_OK) return MOUSSE_OK;
-  return mo_fail(error, status, "%s", reason.text[0] ? reason.text : mousse_error(optimizer));
-}
-
-static mousse_status save_optimizer(const checkpoint_content *c, const char *folder,
-                                    mo_error *error)
-{
-  char path[4096];
-  if (c->comm->rank > 0) {
-    const mousse_status status = mousse_save(c->optimizer, write_state, NULL);
-    if (status == MOUSSE_OK) return MOUSSE_OK;
-    return mo_fail(error, status, "%s", mousse_error(c->optimizer));
-  }
-  /* A name that is too long was refused when the other files were written. */
-  MO_TRY(mo_path_join(path, sizeof path, folder, OPTIMIZER_FILE, error));
-  return write_optimizer(c->optimizer, path, error);
-}
 
 typedef struct state_reader {
   mo_map map;
@@ -111,99 +43,6 @@ static weight_average *copy_in(const checkpoint_content *c, const char *name)
 {
   if (strcmp(name, "ema.safetensors") == 0) return c->average;
   return strcmp(name, "previous.safetensors") == 0 ? c->previous : NULL;
-}
-
-/* Files that this run does not have are left out. */
-static bool is_part(const checkpoint_content *c, const char *name)
-{
-  const weight_average *copy = copy_in(c, name);
-  if (strcmp(name, "tokenizer.json") == 0) return c->tokenizer != NULL;
-  return copy == NULL || copy->values != NULL;
-}
-
-static mousse_status write_file(const checkpoint_content *c, const char *name, const char *path,
-                                mo_error *error)
-{
-  if (strcmp(name, "model.safetensors") == 0) return gpt_save_weights(c->params, path, error);
-  if (strcmp(name, "config.json") == 0) return gpt_save_config(&c->params->config, path, error);
-  if (copy_in(c, name) != NULL) return average_save(copy_in(c, name), path, error);
-  if (strcmp(name, "trainer.json") == 0)
-    return trainer_state_write(c->state, c->options, c->data_checksum, path, error);
-  return tokenizer_save(c->tokenizer, path, error);
-}
-
-/* All files but the optimizer's, for which every rank is needed. */
-static mousse_status write_files(const char *folder, const checkpoint_content *content,
-                                 mo_error *error)
-{
-  const char *name = NULL;
-  for (size_t i = 0; (name = checkpoint_file(i)) != NULL; i++) {
-    char path[4096];
-    MO_TRY(mo_path_join(path, sizeof path, folder, name, error));
-    if (is_part(content, name) && strcmp(name, OPTIMIZER_FILE) != 0)
-      MO_TRY(write_file(content, name, path, error));
-  }
-  return MOUSSE_OK;
-}
-
-static mousse_status write_manifest(const char *folder, const checkpoint_content *content,
-                                    mo_error *error)
-{
-  const char *names[16], *name = NULL;
-  size_t count = 0;
-  for (size_t i = 0; (name = checkpoint_file(i)) != NULL; i++)
-    if (is_part(content, name)) names[count++] = name;
-  return manifest_write(folder, content->state->step, names, count, error);
-}
-
-/* What stands in the way under the final name is a checkpoint that was found damaged. */
-static mousse_status put_in_place(const char *root, const char *made, uint64_t step,
-                                  mo_error *error)
-{
-  char path[4096];
-  MO_TRY(checkpoint_path(path, sizeof path, root, step, CHECKPOINT_FINAL, error));
-  if (access(path, F_OK) == 0) MO_TRY(checkpoint_remove(root, step, CHECKPOINT_FINAL, error));
-  if (rename(made, path) != 0)
-    return mo_fail(error, MOUSSE_IO, "%s: cannot rename the finished checkpoint: %s", path,
-                   strerror(errno));
-  return mo_sync_parent(path, error);
-}
-
-static mousse_status begin(const char *root, const checkpoint_content *content,
-                           const char *making, mo_error *error)
-{
-  MO_TRY(mo_make_directories(root, error));
-  if (access(making, F_OK) == 0)
-    MO_TRY(checkpoint_remove(root, content->state->step, CHECKPOINT_MAKING, error));
-  MO_TRY(mo_make_directories(making, error));
-  return write_files(making, content, error);
-}
-
-static mousse_status finish(const char *root, const checkpoint_content *content,
-                            const char *making, mo_error *error)
-{
-  const uint64_t step = content->state->step;
-  MO_TRY(write_manifest(making, content, error));
-  MO_TRY(put_in_place(root, making, step, error));
-  return checkpoint_verify(root, step, error);
-}
-
-mousse_status checkpoint_save(const char *root, const checkpoint_content *content,
-                              mo_error *error)
-{
-  char making[4096];
-  const mousse_comm *comm = content->comm;
-  const uint64_t step = content->state->step;
-  MO_TRY(checkpoint_path(making, sizeof making, root, step, CHECKPOINT_MAKING, error));
-  mousse_status status = MO_FIRST_RANK(comm, begin(root, content, making, error), error);
-  if (status == MOUSSE_OK)
-    status = mo_ranks_agree(comm, save_optimizer(content, making, error), error);
-  if (status == MOUSSE_OK)
-    status = MO_FIRST_RANK(comm, finish(root, content, making, error), error);
-  if (status != MOUSSE_OK && comm->rank == 0 && access(making, F_OK) == 0)
-    checkpoint_remove(root, step, CHECKPOINT_MAKING,
-                      NULL); /* gives a full disk its room back */
-  return status;
 }
 
 mousse_status checkpoint_verify(const char *root, uint64_t step, mo_error *error)
@@ -306,4 +145,12 @@ void checkpoint_prune(const char *root, uint64_t newest, const checkpoint_rule *
       run_notify(notices, "kept: %s", error.text);
   }
   checkpoint_list_close(&list);
+}
+
+void checkpoint_make_room(const char *root, uint64_t bytes, uint64_t newest,
+                          const checkpoint_rule *rule, const run_notices *notices)
+{
+  const checkpoint_rule fewer = {rule->last - 1, rule->every, rule->best};
+  if (rule->last > 1 && run_directory_room(root) < bytes)
+    checkpoint_prune(root, newest, &fewer, notices);
 }

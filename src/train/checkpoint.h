@@ -22,6 +22,7 @@
 #include <time.h>
 
 #define CHECKPOINT_FOLDER "checkpoints"
+#define OPTIMIZER_FILE    "optimizer.bin"
 
 /* All that makes a run continue exactly, borrowed. */
 typedef struct checkpoint_content {
@@ -36,11 +37,23 @@ typedef struct checkpoint_content {
   const trainer_state *state;
 } checkpoint_content;
 
+/* The numbers of a checkpoint: the run's own, or a copy of them. */
+typedef struct checkpoint_numbers {
+  const float *weights;
+  const float *average, *previous; /* NULL: not kept */
+  const void *optimizer;           /* all of optimizer.bin */
+  size_t optimizer_bytes;
+} checkpoint_numbers;
+
 /* root is the folder of checkpoints. A failed save leaves what was there before. [collective],
  * as is loading: rank 0 alone reads and writes, and all have its outcome. A checkpoint does not
  * show how many ranks made it. */
 mousse_status checkpoint_save(const char *root, const checkpoint_content *content,
                               mo_error *error);
+/* The same files from a copy, in a thread of its own if need be: nobody else is asked, and of the
+ * content's members only those that stay as they are in a run are used, and the state. */
+mousse_status checkpoint_write(const char *root, const checkpoint_content *content,
+                               const checkpoint_numbers *numbers, mo_error *error);
 /* Reads the state of a verified checkpoint and compares it with what the run asks for now,
  * before anything large is made: another model or optimizer is refused, other differences are
  * counted and said. */
@@ -71,6 +84,11 @@ typedef struct checkpoint_rule {
  * Failures are said and harmless. */
 void checkpoint_prune(const char *root, uint64_t newest, const checkpoint_rule *rule,
                       const run_notices *notices);
+
+/* When the disk has less room than a checkpoint takes, what would go after the save goes before
+ * it: one that is in order stays. */
+void checkpoint_make_room(const char *root, uint64_t bytes, uint64_t newest,
+                          const checkpoint_rule *rule, const run_notices *notices);
 
 /* checkpoint_folder.c: the names in the folder. */
 typedef struct checkpoint_list {

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "comm/comm.h"
 #include "linalg/gemm_grid.h"
+#include "train/background_save.h"
 #include "train/gradient.h"
 #include "train/memory_room.h"
 #include "train/step_inputs.h"
@@ -76,6 +77,18 @@ static mousse_status add_inputs(train_estimate *e, const train_options *run,
   return MOUSSE_OK;
 }
 
+static mousse_status plan_copy(train_estimate *e, const train_options *run,
+                               const gpt_params *outline, mo_error *error)
+{
+  step_demand demand;
+  size_t state = 0;
+  MO_TRY(step_demand_find(run, &demand, error));
+  const size_t arrays = 1u + options_average(run) + demand.previous_gradient;
+  for (size_t i = 0; i < e->tensor_count; i++) state += e->tensors[i].state_bytes;
+  e->copy_bytes = background_save_bytes(outline, arrays, state);
+  return MOUSSE_OK;
+}
+
 static gpt_shape shape_of(const train_options *run, const gpt_config *config, bool recompute)
 {
   return (gpt_shape){options_micro_batch(run), config->sequence_len, options_threads(run), true,
@@ -129,6 +142,7 @@ static mousse_status plan_all(train_estimate *e, const train_options *run,
   if (status == MOUSSE_OK) status = add_inputs(e, run, outline, error);
   if (status == MOUSSE_OK) status = weigh(e, &groups, error);
   if (status == MOUSSE_OK) status = list_tensors(e, run, outline, &groups, error);
+  if (status == MOUSSE_OK) status = plan_copy(e, run, outline, error);
   groups_close(&groups);
   gpt_params_destroy(outline);
   return status;
@@ -145,6 +159,13 @@ static void choose_recompute(train_estimate *e, const train_options *run)
   e->flops_per_step *= 1.25;
 }
 
+/* After the other decision: a copy is what one can do without. */
+static void choose_copy(train_estimate *e, const train_options *run)
+{
+  if (!run->save_in_background) return;
+  e->copied = estimate_bytes(e) + e->copy_bytes <= memory_room(e->ranks);
+}
+
 mousse_status estimate_open(train_estimate *e, const train_options *run,
                             const gpt_config *config, int ranks, const run_notices *notices,
                             mo_error *error)
@@ -152,11 +173,13 @@ mousse_status estimate_open(train_estimate *e, const train_options *run,
   *e = (train_estimate){
       .config = *config, .ranks = ranks, .parameters = gpt_parameter_count(config)};
   const mousse_status status = plan_all(e, run, notices, error);
-  if (status != MOUSSE_OK)
+  if (status != MOUSSE_OK) {
     estimate_close(e);
-  else
-    choose_recompute(e, run);
-  return status;
+    return status;
+  }
+  choose_recompute(e, run);
+  choose_copy(e, run);
+  return MOUSSE_OK;
 }
 
 void estimate_close(train_estimate *e)
@@ -167,7 +190,8 @@ void estimate_close(train_estimate *e)
 
 size_t estimate_bytes(const train_estimate *e)
 {
-  return e->model_bytes + e->gradient_bytes + e->optimizer_bytes;
+  return e->model_bytes + e->gradient_bytes + e->optimizer_bytes +
+         (e->copied ? e->copy_bytes : 0);
 }
 
 double estimate_speed(int threads)

@@ -5,6 +5,7 @@
  *                exchange
  *     gradient   sums of slices that wait for their neighbours (gradient.h)
  *     optimizer  state and working memory, of the rank that holds most
+ *     copy       what checkpoints are written from while the run goes on, on rank 0
  */
 #ifndef MOUSSE_TRAIN_ESTIMATE_H
 #define MOUSSE_TRAIN_ESTIMATE_H
@@ -31,6 +32,8 @@ typedef struct train_estimate {
   size_t trained;    /* parameters that have gradients */
   bool recompute;    /* activations are computed again, as asked or because memory is short: */
   size_t less_bytes; /* so much of model_bytes is not needed with it */
+  bool copied;       /* checkpoints are written in the background: not asked for, or memory */
+  size_t copy_bytes; /* is short, when they are not */
   size_t model_bytes, gradient_bytes; /* on every rank */
   size_t optimizer_bytes;             /* on the rank that holds most, */
   size_t state_bytes;                 /* and of these, what is kept between steps */

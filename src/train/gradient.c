@@ -150,15 +150,37 @@ double gradient_clip(train_gradient *g, const gradient_result *result)
 }
 
 /* The tree over this rank's slices is walked as a binary number is counted up: bit `level` of
- * the slices done before says whether a sum waits there. After a slice the sums below the
- * lowest 0 are added to its gradient, and the result waits in that place; after the last one
- * all that wait are added. */
+ * the slices done before says whether a sum waits in partial[level]. The gradient of a slice is
+ * written where its sum will wait, at the lowest 0, and the sums below are added to it; that of
+ * the last one is written to the parameters' own place, and all that wait are added. */
+static bool is_last(const train_gradient *g, size_t done)
+{
+  return done + 1 == own_slices(g);
+}
+
+static size_t lowest_zero(size_t done)
+{
+  size_t level = 0;
+  while (done >> level & 1) level++;
+  return level;
+}
+
+static float *place_of_slice(const train_gradient *g, size_t done)
+{
+  return is_last(g, done) ? g->params->gradients : g->partial[lowest_zero(done)];
+}
+
+/* The sums below the place of a slice, as bits. */
+static size_t waiting_for(const train_gradient *g, size_t done)
+{
+  return is_last(g, done) ? done : ((size_t)1 << lowest_zero(done)) - 1;
+}
+
 typedef struct fold {
   const train_gradient *gradient;
-  float *values; /* a stretch of the gradients */
-  size_t count;
-  size_t waiting; /* the levels to add, as bits */
-  float *keep;    /* where the result of the whole waits; NULL: nowhere */
+  float *values;       /* a stretch of a slice's gradient, */
+  size_t first, count; /* from `first` of the whole on */
+  size_t waiting;      /* the levels to add, as bits */
 } fold;
 
 static void fold_block(void *context, size_t item, int thread)
@@ -166,32 +188,25 @@ static void fold_block(void *context, size_t item, int thread)
   const fold *f = context;
   const size_t first = item * NORM_BLOCK, left = f->count - first;
   const size_t count = left < NORM_BLOCK ? left : NORM_BLOCK;
-  float *values = f->values + first;
-  const size_t place = (size_t)(values - f->gradient->params->gradients);
   (void)thread;
   for (size_t level = 0; f->waiting >> level > 0; level++)
     if (f->waiting >> level & 1)
-      mo_accumulate(values, f->gradient->partial[level] + place, count);
-  if (f->keep != NULL) memcpy(f->keep + place, values, count * sizeof *values);
+      mo_accumulate(f->values + first, f->gradient->partial[level] + f->first + first, count);
 }
 
-static void fold_stretch(train_gradient *g, float *values, size_t count, size_t waiting,
-                         float *keep)
+static void fold_stretch(const train_gradient *g, fold f)
 {
-  fold f = {g, values, count, waiting, keep};
-  if (waiting == 0 && keep == NULL) return;
-  mo_parallel(g->threads, (count + NORM_BLOCK - 1) / NORM_BLOCK, fold_block, &f);
+  f.gradient = g;
+  if (f.waiting > 0)
+    mo_parallel(g->threads, (f.count + NORM_BLOCK - 1) / NORM_BLOCK, fold_block, &f);
 }
 
 /* `done`: how many of this rank's slices were complete before this one. */
-static void fold_slice(train_gradient *g, size_t done)
+static void fold_slice(const train_gradient *g, size_t done)
 {
-  size_t level = 0;
-  const bool last = done + 1 == own_slices(g);
-  while (done >> level & 1) level++;
-  const size_t below = ((size_t)1 << level) - 1;
-  fold_stretch(g, g->params->gradients, g->params->gradient_count, last ? done : below,
-               last ? NULL : g->partial[level]);
+  fold_stretch(g, (fold){.values = place_of_slice(g, done),
+                         .count = g->params->gradient_count,
+                         .waiting = waiting_for(g, done)});
 }
 
 /* A stretch of this rank's gradient is complete with its last micro-batch. */
@@ -199,7 +214,10 @@ static void submit(void *gradient, gpt_gradient_span span)
 {
   train_gradient *g = gradient;
   if (span.count == 0) return; /* frozen */
-  fold_stretch(g, span.gradients, span.count, own_slices(g) - 1, NULL);
+  fold_stretch(g, (fold){.values = span.gradients,
+                         .first = (size_t)(span.gradients - g->params->gradients),
+                         .count = span.count,
+                         .waiting = waiting_for(g, own_slices(g) - 1)});
   mo_background_submit(&g->background, span.gradients, span.count);
 }
 
@@ -209,6 +227,8 @@ mousse_status gradient_batch(train_gradient *g, uint64_t step, size_t micro, gpt
   *batch = (gpt_batch){g->tokens, g->targets, g->micro_batch, g->loader->length, g->starts};
   MO_TRY(loader_fill(g->loader, step, (uint64_t)micro * g->micro_batch, g->micro_batch,
                      g->tokens, g->targets, error));
+  /* The next step's come from the disk while this one is computed. */
+  loader_read_ahead(g->loader, step + 1, (uint64_t)micro * g->micro_batch, g->micro_batch);
   if (g->starts != NULL) loader_documents(g->loader, g->tokens, g->micro_batch, g->starts);
   if (micro == g->first)
     g->counted = g->loader->has_targets ? loader_targets(g->loader, step)
@@ -224,15 +244,28 @@ static float weight_of(const train_gradient *g, const gpt_batch *batch)
   return even > 0 ? (float)((double)gpt_batch_targets(batch) / even) : 0.0f;
 }
 
+/* Into the place of its slice; the parameters have their own again afterwards. */
+static mousse_status compute(train_gradient *g, size_t micro, const gpt_batch *batch,
+                             float weight, mo_error *error)
+{
+  const size_t count = g->micro_count / g->slices, place = micro - g->first;
+  float *own = g->params->gradients;
+  gpt_move_gradients(g->params, place_of_slice(g, place / count));
+  const mousse_status status = gpt_gradients(g->pass, batch, weight / (float)g->micro_count,
+                                             place % count != 0, &g->losses[micro], error);
+  gpt_move_gradients(g->params, own);
+  return status;
+}
+
 mousse_status gradient_add(train_gradient *g, size_t micro, const gpt_batch *batch,
                            mo_error *error)
 {
-  const float weight = weight_of(g, batch), share = weight / (float)g->micro_count;
+  const float weight = weight_of(g, batch);
   const size_t count = g->micro_count / g->slices, place = micro - g->first;
   const bool overlapped = g->overlap && micro + 1 == g->end;
   if (place == 0) memset(g->losses, 0, 2 * g->micro_count * sizeof *g->losses);
   gpt_pass_watch(g->pass, overlapped ? submit : NULL, g);
-  MO_TRY(gpt_gradients(g->pass, batch, share, place % count != 0, &g->losses[micro], error));
+  MO_TRY(compute(g, micro, batch, weight, error));
   g->losses[micro] *= weight;
   g->bytes[micro] = batch_bytes(batch, g->byte_lengths);
   if ((place + 1) % count == 0 && !overlapped) fold_slice(g, place / count);

@@ -62,10 +62,7 @@ static const char *our_word(const train_options *run, const char *name, const ch
 
 static bool has_option(const char *algorithm, const char *name)
 {
-  const mousse_option *option = NULL;
-  for (size_t i = 0; (option = mousse_algorithm_option(algorithm, i)) != NULL; i++)
-    if (strcmp(option->name, name) == 0) return true;
-  return false;
+  return options_of_algorithm(algorithm, name) != NULL;
 }
 
 static mousse_status set_text(const train_groups *groups, const train_options *run, int group,
@@ -162,6 +159,7 @@ static mousse_status set_wrapper(const train_groups *groups, const train_options
       {"wrapper", run->wrapper},
       {"lookahead_decay", run->lookahead_decay},
       {"schedule_free_beta", run->schedule_free_beta},
+      {"schedule_free_power", run->schedule_free_power},
       {"average", averaged},
       {"average_from", (double)run->ema_from},
       {"average_horizon", 1 / (1 - run->ema)},

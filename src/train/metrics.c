@@ -149,6 +149,18 @@ void metrics_sync(train_metrics *m)
     give_up(m, &m->lines, "sync");
 }
 
+int metrics_descriptor(const train_metrics *m)
+{
+  return m->lines.descriptor >= 0 ? fcntl(m->lines.descriptor, F_DUPFD_CLOEXEC, 3) : -1;
+}
+
+void metrics_not_synced(train_metrics *m, int reason)
+{
+  if (m->lines.descriptor < 0) return;
+  errno = reason;
+  give_up(m, &m->lines, "sync");
+}
+
 static void append_line(train_metrics *m, metrics_file *file, char *line)
 {
   if (line != NULL) append(m, file, line, strlen(line));

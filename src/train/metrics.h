@@ -72,6 +72,10 @@ void metrics_step(train_metrics *metrics, const step_report *report);
 void metrics_validation(train_metrics *metrics, const validation_report *report);
 void metrics_note(train_metrics *metrics, const char *text); /* a line of log.txt */
 void metrics_sync(train_metrics *metrics);                   /* before a checkpoint */
+/* The same for another thread: the descriptor to sync, the caller's to close (-1: none), and what
+ * to do when that failed. */
+int metrics_descriptor(const train_metrics *metrics);
+void metrics_not_synced(train_metrics *metrics, int reason);
 /* A line of events.jsonl; takes the members that it has besides, which may be NULL. */
 void metrics_event(train_metrics *metrics, uint64_t step, const char *event,
                    struct json_t *members);

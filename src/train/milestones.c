@@ -1,5 +1,5 @@
 /* milestones.c - what happens between steps: validations, samples, checkpoints. */
-#include "support/run_directory.h"
+#include "comm/ranks.h"
 #include "train/evaluate.h"
 #include "train/rank_checks.h"
 #include "train/text_sample.h"
@@ -101,31 +101,116 @@ mousse_status milestone_sample(trainer *t, mo_error *error)
   return MOUSSE_OK;
 }
 
-/* When the disk is nearly full, what would go after the save goes before it: one that is in
- * order stays. */
-static void make_room(trainer *t, const checkpoint_rule *rule)
+static save_request request_of(const trainer *t)
 {
-  const checkpoint_rule fewer = {rule->last - 1, rule->every, rule->best};
-  if (run_directory_room(t->session.directory) < t->session.checkpoint_bytes && rule->last > 1)
-    checkpoint_prune(t->session.checkpoints, t->session.state.step, &fewer, &t->notices);
+  return (save_request){
+      .root = t->session.checkpoints,
+      .rule = {(uint64_t)t->run->keep_last, (uint64_t)t->run->keep_every, t->run->keep_best},
+      .bytes = t->session.checkpoint_bytes,
+      .metrics = -1};
+}
+
+static void note_saved(trainer *t, uint64_t step)
+{
+  t->saved = step;
+  metrics_event(&t->metrics, step, "checkpoint", NULL);
+}
+
+static mousse_status save_in_place(trainer *t, const checkpoint_content *content,
+                                   mo_error *error)
+{
+  const save_request r = request_of(t);
+  const uint64_t step = content->state->step;
+  const bool first = t->comm->rank == 0;
+  metrics_sync(&t->metrics);
+  if (first) checkpoint_make_room(r.root, r.bytes, step, &r.rule, &t->notices);
+  MO_TRY(checkpoint_save(r.root, content, error));
+  note_saved(t, step);
+  if (first) checkpoint_prune(r.root, step, &r.rule, &t->notices);
+  return MOUSSE_OK;
+}
+
+/* On rank 0: waits for the checkpoint that is being written. */
+static mousse_status finish_save(trainer *t, mo_error *error)
+{
+  background_save *writer = &t->session.writer;
+  const mousse_status status = background_save_wait(writer, &t->notices, error);
+  if (writer->sync_error != 0) metrics_not_synced(&t->metrics, writer->sync_error);
+  if (status == MOUSSE_OK) note_saved(t, t->saving);
+  if (status == MOUSSE_OK && t->saving_asked)
+    run_notify(&t->notices, "saved at step %llu", (unsigned long long)t->saving);
+  return status;
+}
+
+static void report_save(trainer *t, const char *then)
+{
+  mo_error reason = {{0}};
+  if (t->session.writer.running && finish_save(t, &reason) != MOUSSE_OK)
+    run_notify(&t->notices, "no checkpoint at step %llu%s: %s", (unsigned long long)t->saving,
+               then, reason.text);
+}
+
+static const char goes_on[] = ", training goes on";
+
+void milestone_look_at_save(trainer *t)
+{
+  if (background_save_is_finished(&t->session.writer)) report_save(t, goes_on);
+}
+
+void milestone_end_save(trainer *t)
+{
+  report_save(t, "");
+}
+
+/* What became of the save before this one, on all ranks. */
+static mousse_status conclude_save(trainer *t, mo_error *error)
+{
+  mo_error reason = {{0}};
+  if (t->saving == 0) return MOUSSE_OK;
+  report_save(t, goes_on);
+  const mousse_status status = mo_ranks_agree(t->comm, t->session.writer.status, &reason);
+  if (status == MOUSSE_COMM) return mo_fail(error, status, "%s", reason.text);
+  if (status == MOUSSE_OK) t->saved = t->saving;
+  t->saving = 0;
+  return MOUSSE_OK;
+}
+
+/* The copy is taken here, and written while the run goes on. */
+static mousse_status save_in_background(trainer *t, const checkpoint_content *content,
+                                        mo_error *error)
+{
+  background_save *writer = &t->session.writer;
+  save_request request = request_of(t);
+  MO_TRY(background_save_take(writer, content, error));
+  t->saving = content->state->step;
+  t->saving_asked = t->save_wanted;
+  if (t->comm->rank > 0) return MOUSSE_OK;
+  request.metrics = metrics_descriptor(&t->metrics);
+  background_save_start(writer, &request);
+  return MOUSSE_OK;
 }
 
 static mousse_status save(trainer *t, mo_error *error)
 {
-  const uint64_t step = t->session.state.step;
   const checkpoint_content content = session_content(&t->session);
-  const checkpoint_rule rule = {(uint64_t)t->run->keep_last, (uint64_t)t->run->keep_every,
-                                t->run->keep_best};
-  if (step == t->saved) return MOUSSE_OK;
+  MO_TRY(conclude_save(t, error));
+  if (content.state->step == t->saved) return MOUSSE_OK;
   MO_TRY(ranks_compare_weights(t->session.params, t->comm, error));
   MO_TRY(average_refresh(&t->session.average, error));
-  metrics_sync(&t->metrics);
-  if (t->comm->rank == 0) make_room(t, &rule);
-  MO_TRY(checkpoint_save(t->session.checkpoints, &content, error));
-  t->saved = step;
-  metrics_event(&t->metrics, step, "checkpoint", NULL);
-  if (t->comm->rank == 0) checkpoint_prune(t->session.checkpoints, step, &rule, &t->notices);
+  if (t->session.writer.on) return save_in_background(t, &content, error);
+  MO_TRY(save_in_place(t, &content, error));
+  if (t->save_wanted)
+    run_notify(&t->notices, "saved at step %llu", (unsigned long long)t->saved);
   return MOUSSE_OK;
+}
+
+static mousse_status save_and_wait(trainer *t, mo_error *error)
+{
+  MO_TRY(save(t, error));
+  if (t->saving == 0) return MOUSSE_OK;
+  const mousse_status status = MO_FIRST_RANK(t->comm, finish_save(t, error), error);
+  t->saving = 0;
+  return status;
 }
 
 /* A save that fails on the way is tried again at the next occasion; the last one must work. */
@@ -135,14 +220,12 @@ mousse_status milestone_save(trainer *t, mo_error *error)
   mo_error reason = {{0}};
   const bool wanted = t->save_wanted || t->best_wanted;
   t->best_wanted = false;
-  if (session_is_over(&t->session) || t->stop != 0) return save(t, error);
+  if (session_is_over(&t->session) || t->stop != 0) return save_and_wait(t, error);
   if (!wanted && !trainer_due(step, t->run->checkpoint_freq)) return MOUSSE_OK;
   const mousse_status status = save(t, &reason);
   if (status == MOUSSE_COMM) return mo_fail(error, status, "%s", reason.text);
   if (status != MOUSSE_OK)
-    run_notify(&t->notices, "no checkpoint at step %llu, training goes on: %s",
-               (unsigned long long)step, reason.text);
-  else if (t->save_wanted)
-    run_notify(&t->notices, "saved at step %llu", (unsigned long long)step);
+    run_notify(&t->notices, "no checkpoint at step %llu%s: %s", (unsigned long long)step,
+               goes_on, reason.text);
   return MOUSSE_OK;
 }

@@ -204,6 +204,22 @@ mousse_status options_set(train_options *run, const char *key, const char *text,
   return mo_setting_set(row, run, text, error);
 }
 
+mousse_status options_set_number(train_options *run, const char *key, double value,
+                                 mo_error *error)
+{
+  char text[32];
+  snprintf(text, sizeof text, "%.6g", value);
+  return options_set(run, key, text, NULL, error);
+}
+
+const mousse_option *options_of_algorithm(const char *algorithm, const char *name)
+{
+  const mousse_option *option = NULL;
+  for (size_t i = 0; (option = mousse_algorithm_option(algorithm, i)) != NULL; i++)
+    if (strcmp(option->name, name) == 0) break;
+  return option;
+}
+
 static mousse_status check_algorithm(const char *key, const char *name, mo_error *error)
 {
   char names[512] = "";

@@ -75,6 +75,11 @@ mousse_status options_defaults(train_options *run, mo_error *error);
 /* Sets one key, of the table or one of the others. */
 mousse_status options_set(train_options *run, const char *key, const char *text,
                           const run_notices *notices, mo_error *error);
+mousse_status options_set_number(train_options *run, const char *key, double value,
+                                 mo_error *error);
+
+/* The library's option of that name; NULL: the algorithm has none. */
+const mousse_option *options_of_algorithm(const char *algorithm, const char *name);
 
 /* options_yaml.c: reads a file over what is set already; writes all that is set, atomically. */
 mousse_status options_read(train_options *run, const char *path, const run_notices *notices,

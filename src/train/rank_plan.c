@@ -31,6 +31,7 @@ mousse_status rank_plan_make(rank_plan *p, const train_options *run, const gpt_c
                    .model_bytes = e.model_bytes + e.gradient_bytes,
                    .optimizer_bytes = e.optimizer_bytes,
                    .state_bytes = e.state_bytes,
+                   .copy_bytes = run->save_in_background ? e.copy_bytes : 0,
                    .optimizer_flops = e.optimizer_flops};
   count_exchange(p, &e);
   p->compute_flops = e.flops_per_step / ranks;

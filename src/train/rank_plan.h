@@ -28,6 +28,7 @@ typedef struct rank_plan {
   size_t model_bytes;     /* weights, gradients, activations, exchange: on every rank */
   size_t optimizer_bytes; /* on the rank that holds most */
   size_t state_bytes;     /* of these, what is kept between steps */
+  size_t copy_bytes;      /* on rank 0: what checkpoints are written from; 0: no copy */
   double compute_flops, optimizer_flops; /* of a step, on the rank that does most */
   double sent_bytes;                     /* by a rank in a step */
   double messages;                       /* that a rank waits for, one after the other */

@@ -69,22 +69,44 @@ static mousse_status open_directory(train_session *s, const run_notices *notices
   return MOUSSE_OK;
 }
 
-/* Every rank for itself: the result is the same. */
-static mousse_status choose_recompute(const train_session *s, const gpt_config *config,
-                                      const run_notices *notices, bool *recompute,
-                                      mo_error *error)
+/* What memory has room for: kept activations, and a copy to write checkpoints from. The first
+ * every rank decides for itself, since the result is the same; the second is rank 0's choice. */
+static mousse_status look_at_memory(train_session *s, const gpt_config *config,
+                                    const run_notices *notices, bool *recompute,
+                                    mo_error *error)
 {
   train_estimate e;
-  *recompute = s->run->recompute == RECOMPUTE_ON;
-  if (s->run->recompute != RECOMPUTE_AUTO) return MOUSSE_OK;
   MO_TRY(estimate_open(&e, s->run, config, s->comm->size, NULL, error));
   *recompute = e.recompute;
-  if (e.recompute)
+  s->writer.on = e.copied;
+  if (e.recompute && s->run->recompute == RECOMPUTE_AUTO)
     run_notify(notices,
                "memory is short: activations are computed again, which takes %.1f MB less and "
                "about a quarter more time (--recompute)",
                (double)e.less_bytes / 1e6);
+  if (!e.copied && s->run->save_in_background)
+    run_notify(notices,
+               "memory is short: training waits for its checkpoints, as there is no room for a "
+               "copy of %.1f MB to write them from (--save-in-background)",
+               (double)e.copy_bytes / 1e6);
   estimate_close(&e);
+  return MOUSSE_OK;
+}
+
+/* [collective] */
+static mousse_status open_writer(train_session *s, const run_notices *notices, mo_error *error)
+{
+  const checkpoint_content content = session_content(s);
+  uint32_t on = s->writer.on;
+  if (on && s->comm->rank == 0) {
+    background_save_open(&s->writer, &content, s->state_bytes, options_threads(s->run));
+    on = s->writer.on;
+    if (!on)
+      run_notify(notices, "no memory for a copy of %.1f MB: training waits for its checkpoints",
+                 (double)s->checkpoint_bytes / 1e6);
+  }
+  MO_TRY(mo_ranks_spread(s->comm, &on, sizeof on, error));
+  s->writer.on = on != 0;
   return MOUSSE_OK;
 }
 
@@ -94,7 +116,7 @@ static mousse_status open_model(train_session *s, const gpt_config *config,
   const size_t micro = options_micro_batch(s->run);
   const int threads = options_threads(s->run);
   bool recompute = false;
-  MO_TRY(choose_recompute(s, config, notices, &recompute, error));
+  MO_TRY(look_at_memory(s, config, notices, &recompute, error));
   const gpt_shape shape = {micro, config->sequence_len, threads, true, recompute};
   MO_TRY(gpt_params_create_frozen(&s->params, config, s->run->freeze, NULL, error));
   MO_TRY(gpt_pass_create(&s->pass, s->params, &shape, NULL, error));
@@ -196,9 +218,9 @@ static mousse_status check_room(train_session *s, bool has_checkpoint,
   const unsigned long long room = run_directory_room(s->directory);
   const size_t copies =
       (s->average.values != NULL ? 1u : 0u) + (s->inputs.previous.values != NULL ? 1u : 0u);
-  s->checkpoint_bytes = p->value_count * sizeof(float) * (1 + copies);
   for (size_t i = 0; i < p->tensor_count; i++)
-    s->checkpoint_bytes += mousse_param_state_bytes(s->groups.optimizer, p->tensors[i].name);
+    s->state_bytes += mousse_param_state_bytes(s->groups.optimizer, p->tensors[i].name);
+  s->checkpoint_bytes = p->value_count * sizeof(float) * (1 + copies) + s->state_bytes;
   const double need = (double)s->checkpoint_bytes / 1e6, have = (double)room / 1e6;
   const double most = need * (double)(s->run->keep_last + 1 + s->run->keep_best);
   if (have < need && !has_checkpoint)
@@ -252,6 +274,7 @@ static mousse_status open_at(train_session *s, const run_position *at,
   if (session_is_over(s)) return MOUSSE_OK;
   MO_TRY(mo_ranks_agree(comm, open_model(s, &at->config, notices, error), error));
   MO_TRY(MO_FIRST_RANK(comm, check_room(s, at->found, notices, error), error));
+  MO_TRY(open_writer(s, notices, error));
   return load_weights(s, at, notices, error);
 }
 
@@ -280,6 +303,7 @@ mousse_status session_open(train_session *s, const train_options *run, const mou
 
 void session_close(train_session *s)
 {
+  background_save_close(&s->writer);
   gradient_close(&s->gradient);
   step_inputs_close(&s->inputs);
   average_close(&s->average);

@@ -4,7 +4,7 @@
 #define MOUSSE_TRAIN_SESSION_H
 
 #include "support/run_lock.h"
-#include "train/checkpoint.h"
+#include "train/background_save.h"
 #include "train/gradient.h"
 #include "train/groups.h"
 #include "train/run_data.h"
@@ -25,7 +25,9 @@ typedef struct train_session {
   step_inputs inputs;
   weight_average average;
   trainer_state state;
-  uint64_t checkpoint_bytes; /* what a checkpoint takes, about */
+  uint64_t checkpoint_bytes; /* what a checkpoint takes, about, */
+  size_t state_bytes;        /* and of these the optimizer's state */
+  background_save writer;    /* of checkpoints; off: they are written in place */
 } train_session;
 
 /* Opens all, and brings weights and state to where the run continues: its newest checkpoint

@@ -54,6 +54,7 @@ static mousse_status count_skips(trainer *t, bool skipped, mo_error *error)
   run_notify(&t->notices, "step %llu skipped: its loss or gradient is not finite",
              (unsigned long long)state->step);
   if (state->skipped_in_row < (uint64_t)t->run->max_skipped) return MOUSSE_OK;
+  milestone_end_save(t);
   return mo_fail(error, MOUSSE_NOT_FINITE,
                  "stopped at step %llu: the last %llu losses or gradients were not finite; "
                  "the newest checkpoint is of step %llu; try a smaller lr or --clip 1",
@@ -169,6 +170,7 @@ static mousse_status loop(trainer *t, mo_error *error)
   if (t->session.state.step == 0) MO_TRY(milestone_validate(t, error));
   while (!session_is_over(&t->session) && t->stop == 0) {
     MO_TRY(one_step(t, error));
+    milestone_look_at_save(t);
     MO_TRY(milestone_validate(t, error));
     MO_TRY(milestone_sample(t, error));
     MO_TRY(take_requests(t, error));
@@ -268,6 +270,7 @@ static mousse_status execute(trainer *t, train_outcome *outcome, mo_error *error
   if (status == MOUSSE_OK) {
     signals_watch();
     status = loop(t, error);
+    milestone_end_save(t);
     signals_ignore();
   }
   outcome->signal = t->stop;

@@ -17,6 +17,8 @@ typedef struct trainer {
   run_notices notices; /* to the display and into log.txt */
   char early[2048];    /* notices, in lines, from before log.txt was open */
   uint64_t saved;      /* the step of the newest checkpoint; 0: none */
+  uint64_t saving;     /* the step of the one that is being written; 0: none */
+  bool saving_asked;   /* a signal asked for that one */
   int stop;            /* the signal that ends the run; 0: none */
   bool save_wanted;    /* a signal asked for a checkpoint */
   bool best_wanted;    /* a new lowest validation loss asks for one */
@@ -33,5 +35,10 @@ static inline bool trainer_due(uint64_t step, int64_t every)
 mousse_status milestone_validate(trainer *t, mo_error *error);
 mousse_status milestone_sample(trainer *t, mo_error *error);
 mousse_status milestone_save(trainer *t, mo_error *error);
+
+/* The checkpoint that a thread may be writing, on the rank that has one: told when it is there,
+ * and, before a run ends, waited for. Not collective: the others hear of it at the next save. */
+void milestone_look_at_save(trainer *t);
+void milestone_end_save(trainer *t);
 
 #endif

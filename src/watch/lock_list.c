@@ -12,6 +12,7 @@ void lock_list_read(lock_list *list)
   char line[256];
   FILE *file = fopen("/proc/locks", "re");
   list->count = 0;
+  list->is_known = file != NULL;
   while (file != NULL && list->count < LOCK_LIST_MOST && fgets(line, sizeof line, file) != NULL)
     list->count +=
         sscanf(line, "%*d: FLOCK %*s %*s %*d %x:%x:%llu", &list->files[list->count].major,

@@ -15,6 +15,7 @@ typedef struct lock_list {
     unsigned long long inode;
   } files[LOCK_LIST_MOST];
   size_t count;
+  bool is_known; /* the kernel told */
 } lock_list;
 
 void lock_list_read(lock_list *list);

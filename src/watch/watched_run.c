@@ -52,14 +52,14 @@ void watched_run_close(watched_run *run)
 }
 
 /* A run holds a lock on its file `lock`. Asking for that lock could keep a run from starting, so
- * it is looked up in the kernel's list. Where that does not show it, as from another machine, a
- * run whose metrics grew in the last minute counts as running. */
+ * it is looked up in the kernel's list. Where there is no such list, a run whose metrics grew in
+ * the last minute counts as running. */
 static bool is_running(int directory, const lock_list *locks)
 {
   struct stat file;
   if (fstatat(directory, "lock", &file, AT_SYMLINK_NOFOLLOW) != 0) return false;
   if (lock_list_has(locks, &file)) return true;
-  if (locks->count > 0 || fstatat(directory, "metrics.jsonl", &file, AT_SYMLINK_NOFOLLOW) != 0)
+  if (locks->is_known || fstatat(directory, "metrics.jsonl", &file, AT_SYMLINK_NOFOLLOW) != 0)
     return false;
   return time(NULL) - file.st_mtim.tv_sec < RECENT_SECONDS;
 }

@@ -40,6 +40,11 @@ class ProgramTest(unittest.TestCase):
             file.write(data)
         return name
 
+    def make_data(self):
+        """A few words over and over, as shards in `data`: learned in a few steps."""
+        self.write("text.txt", b"the cat sat on the mat and the dog ran to the old red house. " * 600)
+        self.run_mousse("tokenize", "text.txt", "--val-fraction", "0.1", "--out", "data", "--quiet")
+
     def read(self, name):
         with open(self.path(name), "rb") as file:
             return file.read()

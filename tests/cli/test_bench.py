@@ -5,6 +5,10 @@ import unittest
 from program import ProgramTest
 
 
+OPTIMIZER_KEYS = {"name", "sides", "options", "ratio_to_plain_muon", "ratio_without_refresh", "worst_step_to_mean",
+                  "state_bytes"}
+
+
 class Bench(ProgramTest):
     timeout = 600
 
@@ -14,8 +18,7 @@ class Bench(ProgramTest):
         self.assertGreater(report["sgemm_gflops"], 0)
         self.check_rows(report["models"], {"name", "tokens_per_s", "utilisation"})
         self.assertEqual([row["name"] for row in report["models"]], ["162M", "tiny", "nano"])
-        self.check_rows(report["optimizers"],
-                        {"name", "sides", "ratio_to_plain_muon", "worst_step_to_mean", "state_bytes"})
+        self.check_rows(report["optimizers"], OPTIMIZER_KEYS)
         subjects = {(row["name"], row["sides"]): row for row in report["optimizers"]}
         for subject in [("mousse", "both"), ("mousse", "small"), ("muon", "none"), ("soap", "both")]:
             self.assertIn(subject, subjects)
@@ -25,16 +28,50 @@ class Bench(ProgramTest):
         self.check_rows(report["threads"], {"threads", "speedup"})
         self.assertEqual(report["threads"][0], {"threads": 1, "speedup": 1.0})
 
+    def test_profile(self):
+        report = json.loads(self.output("bench", "--profile", "--quick", "--json", "--quiet"))
+        self.assertEqual(set(report), {"sgemm_gflops", "memory_gigabytes", "profiles"})
+        self.assertEqual([profile["model"] for profile in report["profiles"]], ["tiny", "nano"])
+        for profile in report["profiles"]:
+            rows = profile["rows"]
+            self.assertEqual({row["limit"] for row in rows}, {"sgemm", "memory"})
+            for row in rows:  # every kind of work was met
+                self.assertGreater(row["share"], 0, row)
+                self.assertGreater(row["of_limit"], 0, row)
+            self.assertAlmostEqual(profile["waiting"] + sum(row["share"] for row in rows), 1, places=4)
+        table = self.output("bench", "--profile", "--quick", "--quiet")
+        for row in rows:
+            self.assertIn(row["work"], table)
+
     def check_rows(self, rows, keys):
         self.assertTrue(rows)
         for row in rows:
             self.assertEqual(set(row), keys)
-            for key in keys - {"name", "sides"}:
+            for key in keys - {"name", "sides", "options"}:
                 self.assertGreater(row[key], 0, f"{key} in {row}")
+
+    def test_some_optimizers(self):
+        """A name stands for all its rows, a name with options for one; nothing else is measured."""
+        report = json.loads(self.output("bench", "--quick", "--json", "--quiet", "--optimizers",
+                                        "lion,sgd:mu=0.5,mousse:sides=small:alpha=0.2"))
+        self.assertEqual(set(report), {"optimizers"})
+        self.check_rows(report["optimizers"], OPTIMIZER_KEYS)
+        self.assertEqual([(row["name"], row["sides"], row["options"]) for row in report["optimizers"]],
+                         [("lion", "none", ""), ("sgd", "none", "mu=0.5"), ("mousse", "small", "alpha=0.2")])
 
     def test_mistakes(self):
         self.assertIn("from 0 to 12", self.failure(2, "bench", "--layers", "13"))
         self.assertIn("takes no arguments", self.failure(2, "bench", "162M"))
+        for optimizers, sentence in {"sgd,soapmoun": "did you mean 'soapmuon'?",
+                                     "zzzzzzzz": "'mousse help optimizers' lists them",
+                                     "sgd,,lion": "no optimizer ''",
+                                     "kfac": "more than gradients",
+                                     "sgd:mo=1": "did you mean 'mu'?",
+                                     "mousse:sides=smal": "did you mean 'small'?",
+                                     "muon:you5": "write name=value",
+                                     "soap:refresh_every=5": "spread over 10 steps",
+                                     "sgd:" + 99 * "x": "too long"}.items():
+            self.assertIn(sentence, self.failure(2, "bench", "--optimizers", optimizers))
 
 
 unittest.main()

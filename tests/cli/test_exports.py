@@ -89,8 +89,7 @@ def read_events(path):
 class Runs(ProgramTest):
     def setUp(self):
         super().setUp()
-        self.write("text.txt", b"the cat sat on the mat and the dog ran to the old red house. " * 400)
-        self.run_mousse("tokenize", "text.txt", "--val-fraction", "0.1", "--out", "data", "--quiet")
+        self.make_data()
 
     def train(self, *more):
         self.run_mousse("train", "--preset", "nano", "--model-dim", "32", "--n-layer", "1", "--n-head", "2",

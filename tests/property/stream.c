@@ -51,6 +51,7 @@ size_t stream_array(const blob *b, const char *name, size_t n)
 typedef struct converter {
   const blob *from;
   size_t at;
+  uint32_t version;
   blob to;
 } converter;
 
@@ -68,13 +69,24 @@ static uint32_t peek(const converter *c)
   return value;
 }
 
+/* Bytes that there are from a version on. */
+static void pass(converter *c, size_t bytes, uint32_t since)
+{
+  if (c->version >= since)
+    copy(c, bytes);
+  else
+    c->at += bytes;
+}
+
 static void copy_text(converter *c)
 {
   copy(c, 4 + peek(c));
 }
 
-static void drop_options(converter *c)
+/* Version 1 has none. */
+static void options(converter *c)
 {
+  const size_t start = c->at;
   const uint32_t count = peek(c);
   c->at += 4;
   for (uint32_t i = 0; i < count; i++) {
@@ -83,17 +95,21 @@ static void drop_options(converter *c)
     c->at += 4 + peek(c); /* choice */
     c->at += 4;
   }
+  const size_t length = c->at - start;
+  c->at = start;
+  pass(c, length, 2);
 }
 
 static void convert_param(converter *c)
 {
   copy_text(c);
   copy_text(c);
-  copy(c, 32); /* rows, cols, scale exponent, stagger offset */
-  c->at += 8;  /* steps */
+  copy(c, 32);   /* rows, cols, scale exponent, stagger offset */
+  pass(c, 8, 2); /* steps */
+  pass(c, 8, 3); /* weight sum */
   copy(c, 24);
-  drop_options(c);
-  drop_options(c);
+  options(c);
+  options(c);
   const uint32_t arrays = peek(c);
   copy(c, 4);
   for (uint32_t i = 0; i < arrays; i++) {
@@ -104,15 +120,14 @@ static void convert_param(converter *c)
   }
 }
 
-blob stream_version_1(const blob *b)
+blob stream_version(const blob *b, uint32_t version)
 {
-  converter c = {b, 12, blob_new()};
-  const uint32_t version = 1;
+  converter c = {b, 12, version, blob_new()};
   blob_write(&c.to, "MOUSSEST", 8);
   blob_write(&c.to, &version, sizeof version);
   const uint32_t count = peek(&c);
   copy(&c, 12);
-  drop_options(&c);
+  options(&c);
   for (uint32_t i = 0; i < count; i++) convert_param(&c);
   copy(&c, 8);
   assert_int_equal(c.at, b->size);

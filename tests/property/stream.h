@@ -8,13 +8,15 @@
 /* The checksum at the end made right again. */
 void stream_seal(blob *b);
 
-/* Where a parameter's numbers begin: scale exponent, stagger offset, steps, ... (8 bytes each). */
+/* Where a parameter's numbers begin: scale exponent, stagger offset, steps, weight sum, ... (8 bytes
+ * each). */
 size_t stream_record(const blob *b, const char *name, const char *algorithm);
 
 /* Where the floats of the n-th array of this name begin. */
 size_t stream_array(const blob *b, const char *name, size_t n);
 
-/* The same state in format version 1, which had no options and no steps of parameters. */
-blob stream_version_1(const blob *b);
+/* The same state in format version 1, which had no options and no steps of parameters, or 2, which
+ * had no weight sums. */
+blob stream_version(const blob *b, uint32_t version);
 
 #endif

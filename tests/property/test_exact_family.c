@@ -166,6 +166,16 @@ static const reduction reductions[] = {
      "inner=fisher graft=1 nesterov=0 eps=0.001 trace_norm=0 weight_decay=0 refresh_every=1 "
      "mu=0",
      "fismo", "mu=0", 1e-3, "swt"},
+    /* all lines, all directions */
+    {"spectral", "ortho=topk fraction=1", "muon", "", 1e-4, "swt"},
+    {"spectral", "ortho=topk fraction=1 inner=kron outer=0 form=plain", "spectral",
+     "inner=kron outer=0 form=plain", 1e-4, "swt"},
+    {"spectral", "ortho=low_rank rank=99 refresh_every=3 newton_schulz=exact", "muon",
+     "newton_schulz=exact", 1e-4, "swt"},
+    /* ASGO, and then Newton-Schulz, is Mousse on one side, alone */
+    {"spectral",
+     "inner=kron sides=small alpha=0.5 outer=0 graft=0 refresh_every=1 nesterov=0 lr=0.01",
+     "mousse", "sides=small alpha=0.5 outer=0 graft=0 refresh_every=1 lr=0.01", 1e-4, "swt"},
     /* no memory: the fourth root of both sides, and half a root of one, are the polar factor */
     {"spectral",
      "mu=0 beta=0 inner=kron alpha=0.25 eps=1e-10 refresh_every=1 ortho=none outer=0 graft=0 "

@@ -150,18 +150,18 @@ static void test_options_that_differ_are_reported(void **state)
   rig_stop(&r);
 }
 
-/* Version 1 goes on in the same bits. */
-static void test_version_1_is_read(void **state)
+/* Versions 1 and 2 go on in the same bits. */
+static void test_earlier_versions_are_read(void **state)
 {
   (void)state;
   const char *algorithm;
-  for (size_t a = 0; (algorithm = mousse_algorithm_name(a)) != NULL; a++) {
+  for (size_t a = 0; (algorithm = mousse_algorithm_name(a / 2)) != NULL; a++) {
     rig r, second;
     blob saved, old;
     rig_single(&r, NULL, algorithm, 4, 5, "");
     run(&r, 1, 4);
     rig_save(&r, &saved);
-    old = stream_version_1(&saved);
+    old = stream_version(&saved, a % 2 + 1);
     rig_single(&second, NULL, algorithm, 4, 5, "");
     memcpy(second.params[0].value, r.params[0].value, 20 * sizeof(float));
     rig_load(&second, &old);
@@ -207,6 +207,7 @@ static void test_forged_numbers(void **state)
   static const int64_t exponents[] = {-2000000000, 2147483647, -2147483648LL, -1073741824, 4096,
                                       128,         1,          INT64_MAX,     INT64_MIN};
   static const double offsets[] = {NAN, -0.5, 1, 1e300, INFINITY};
+  static const double sums[] = {NAN, -1, INFINITY};
   const uint64_t steps = UINT64_MAX;
   const float bad[] = {NAN, INFINITY, -INFINITY};
   rig r;
@@ -221,11 +222,13 @@ static void test_forged_numbers(void **state)
     assert_forgery_refused(&r, &good, record + 8, &offsets[i], 8, "the phase of 'p0'");
   assert_forgery_refused(&r, &good, record + 16, &steps, 8, "the number of steps of 'p0'");
   assert_forgery_refused(&r, &good, 16, &steps, 8, "the number of steps");
+  for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+    assert_forgery_refused(&r, &good, record + 24, &sums[i], 8, "the sum of weights of 'p0'");
   for (size_t i = 0; i < 3; i++)
     assert_forgery_refused(&r, &good, stream_array(&good, "momentum", 0) + 8, &bad[i], 4,
                            "infinite or NaN");
-  const uint32_t version = 3;
-  assert_forgery_refused(&r, &good, 8, &version, 4, "version 3");
+  const uint32_t version = 4;
+  assert_forgery_refused(&r, &good, 8, &version, 4, "version 4");
   run(&r, 4, 5);
   blob_free(&good);
   rig_stop(&r);
@@ -345,7 +348,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_what_fits_is_taken),
       cmocka_unit_test(test_options_that_differ_are_reported),
-      cmocka_unit_test(test_version_1_is_read),
+      cmocka_unit_test(test_earlier_versions_are_read),
       cmocka_unit_test(test_forged_numbers),
       cmocka_unit_test(test_state_goes_over_by_name),
       cmocka_unit_test(test_state_is_read_in_true_units),

@@ -45,24 +45,35 @@ static void read_weights(rig *r, float *weights)
     fail_msg("%s", mousse_error(r->opt));
 }
 
+/* 1/4, 1/2, 3/4, 1, 1, ... */
+static double warm_up(int t)
+{
+  return t < 4 ? t / 4.0 : 1;
+}
+
 /* Plain gradient descent of w - target by hand, under each wrapper. */
 static void test_formulas(void **state)
 {
   (void)state;
   const double lr = 0.1;
-  for (int which = 0; which < 3; which++) {
+  for (int which = 0; which < 4; which++) {
     static const char *const objects[] = {
         "average=on average_from=3 average_horizon=4 average_weight=0.6",
         "wrapper=lookahead lookahead=0.5 lookahead_decay=0.75 lr_factor=0.5",
-        "wrapper=schedule_free schedule_free_beta=0.8"};
+        "wrapper=schedule_free schedule_free_beta=0.8",
+        "wrapper=schedule_free schedule_free_beta=0.8 schedule_free_power=0"};
     rig r;
     double seen[COUNT], x[COUNT], d[COUNT] = {0}, z[COUNT], e[COUNT], wanted[COUNT];
     float weights[COUNT];
     start(&r, "sgd", "lr=0.1 mu=0 weight_decay=0", objects[which]);
-    const double rate = which == 1 ? lr * 0.5 : lr;
+    double weights_so_far = 0;
     for (size_t i = 0; i < COUNT; i++)
       seen[i] = x[i] = z[i] = e[i] = (double)r.params[0].value[i];
     for (int t = 1; t <= STEPS; t++) {
+      const double factor = which == 1 ? 0.5 : which == 0 ? 1 : warm_up(t), rate = lr * factor;
+      const double weight = which == 2 ? rate * rate : 1;
+      weights_so_far += weight;
+      assert_int_equal(mousse_set(r.opt, MOUSSE_OBJECT, "lr_factor", factor), MOUSSE_OK);
       for (size_t i = 0; i < COUNT; i++) {
         const double g = (double)(float)(seen[i] - 0.1 * (double)i);
         r.params[0].grad[i] = (float)g;
@@ -77,7 +88,7 @@ static void test_formulas(void **state)
           seen[i] = w + 0.5 * 0.5 * d[i];
         } else {
           z[i] -= rate * g;
-          wanted[i] = x[i] += (z[i] - x[i]) / t;
+          wanted[i] = x[i] += (z[i] - x[i]) * weight / weights_so_far;
           seen[i] = 0.2 * z[i] + 0.8 * x[i];
         }
       }
@@ -94,6 +105,32 @@ static const char *const objects[] = {
     "average=on average_from=2", "wrapper=lookahead", "wrapper=schedule_free",
     "average=on average_weight=0.5 wrapper=lookahead", "average=on wrapper=schedule_free"};
 enum { OBJECTS = sizeof objects / sizeof *objects };
+
+static void set_factor(rig *r, double factor)
+{
+  assert_int_equal(mousse_set(r->opt, MOUSSE_OBJECT, "lr_factor", factor), MOUSSE_OK);
+}
+
+/* A schedule that begins with 0 moves nothing at first, and then counts as from there. */
+static void test_nothing_counts_yet(void **state)
+{
+  (void)state;
+  rig r, later;
+  float found[COUNT], expected[COUNT];
+  start(&r, "sgd", "mu=0", "wrapper=schedule_free");
+  start(&later, "sgd", "mu=0", "wrapper=schedule_free");
+  set_factor(&r, 0);
+  rig_step(&r, 1);
+  assert_same_weights(&r, &later);
+  set_factor(&r, 1);
+  for (uint64_t t = 2; t <= 4; t++) rig_step(&r, t), rig_step(&later, t);
+  assert_same_weights(&r, &later);
+  read_weights(&r, found);
+  read_weights(&later, expected);
+  assert_memory_equal(found, expected, sizeof found);
+  rig_stop(&later);
+  rig_stop(&r);
+}
 
 /* With every algorithm: saved at any step and loaded, it goes on in the same bits. */
 static void test_resume(void **state)
@@ -114,8 +151,11 @@ static void test_resume(void **state)
           rig_load(&second, &saved);
           blob_free(&saved);
         }
+        set_factor(&whole, 0.1 * (double)t);
         rig_step(&whole, t);
-        if (t >= 5) rig_step(&second, t);
+        if (t < 5) continue;
+        set_factor(&second, 0.1 * (double)t);
+        rig_step(&second, t);
       }
       if (!rig_weights_are(&second, whole.params[0].value)) fail_msg("%s %s", name, objects[o]);
       read_weights(&whole, expected);
@@ -124,6 +164,30 @@ static void test_resume(void **state)
       rig_stop(&second);
       rig_stop(&whole);
     }
+}
+
+/* Arrays and steps of another optimizer, brought along by name, at a constant rate. */
+static void test_state_goes_over(void **state)
+{
+  (void)state;
+  rig from, to;
+  const char *name;
+  float data[COUNT], expected[COUNT];
+  start(&from, "muon", "", "wrapper=schedule_free");
+  start(&to, "muon", "", "wrapper=schedule_free");
+  for (uint64_t t = 1; t <= 4; t++) rig_step(&from, t);
+  for (size_t i = 0; (name = mousse_state_name(from.opt, "p0", i)) != NULL; i++) {
+    assert_int_equal(mousse_state_read(from.opt, "p0", name, data, COUNT), MOUSSE_OK);
+    assert_int_equal(mousse_state_write(to.opt, "p0", name, data, COUNT), MOUSSE_OK);
+  }
+  assert_int_equal(mousse_set_param(to.opt, "p0", "steps", 4), MOUSSE_OK);
+  memcpy(to.params[0].value, from.params[0].value, sizeof data);
+  for (uint64_t t = 5; t <= 8; t++) rig_step(&from, t), rig_step(&to, t);
+  read_weights(&from, expected);
+  read_weights(&to, data);
+  assert_memory_equal(data, expected, sizeof data);
+  rig_stop(&to);
+  rig_stop(&from);
 }
 
 /* A wrapper that does nothing is no wrapper. */
@@ -293,7 +357,9 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_formulas),
+      cmocka_unit_test(test_nothing_counts_yet),
       cmocka_unit_test(test_resume),
+      cmocka_unit_test(test_state_goes_over),
       cmocka_unit_test(test_reductions),
       cmocka_unit_test(test_state_without_it),
       cmocka_unit_test(test_any_number_of_ranks),

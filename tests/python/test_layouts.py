@@ -106,6 +106,29 @@ class Layouts(unittest.TestCase):
             optimizer.step()
         self.assertTrue(torch.equal(weight.detach(), self.expected))
 
+    def test_type_and_layout_that_change(self):
+        """`model.half()`, `model.to(memory_format=...)` and the like replace what a parameter holds."""
+        weight = torch.nn.Parameter(self.start.clone())
+        optimizer = mousse.torch.Mousse([weight], lr=0.01)
+        for step, gradient in enumerate(self.gradients):
+            if step == 3:  # by columns, as the next one; then as before
+                weight.data = weight.data.t().contiguous().t()
+            if step == 5:
+                weight.data = weight.data.contiguous()
+            weight.grad = gradient.clone()
+            optimizer.step()
+        self.assertTrue(torch.equal(weight.detach(), self.expected))
+        weight.data, weight.grad = weight.data.bfloat16(), None
+        weight.grad = self.gradients[0].bfloat16()
+        before = weight.detach().clone()
+        optimizer.step()
+        self.assertEqual(weight.dtype, torch.bfloat16)
+        self.assertLess(float((weight - before).abs().max()), 0.1)
+        self.assertFalse(torch.equal(weight.detach(), before))
+        weight.data, weight.grad = torch.zeros(4, 4), torch.ones(4, 4)
+        with self.assertRaisesRegex(ValueError, "4 x 4|shape|rows"):
+            optimizer.step()
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -30,9 +30,7 @@ class Sweep(ProgramTest):
 
     def setUp(self):
         super().setUp()
-        text = b"the cat sat on the mat and the dog ran to the old red house. " * 600
-        self.write("text.txt", text)
-        self.run_mousse("tokenize", "text.txt", "--val-fraction", "0.1", "--out", "data", "--quiet")
+        self.make_data()
 
     def sweep_file(self, more):
         return self.write("grid.yaml", (BASE + more).encode()).replace("\\", "/")

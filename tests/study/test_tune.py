@@ -18,9 +18,7 @@ class Tune(ProgramTest):
 
     def setUp(self):
         super().setUp()
-        text = b"the cat sat on the mat and the dog ran to the old red house. " * 600
-        self.write("text.txt", text)
-        self.run_mousse("tokenize", "text.txt", "--val-fraction", "0.1", "--out", "data", "--quiet")
+        self.make_data()
 
     def tune(self, out, *more):
         return ["tune", *MODEL, "--out", out, "--num-iterations", "40", "--optimizer", "muon", "--minutes", "20", *more]

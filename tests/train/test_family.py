@@ -23,7 +23,7 @@ RUNS = {
     "limuon, clipped": ("limuon", "--clip", "0.5"),
     "lookahead": ("muon", "--wrapper", "lookahead", "--lookahead-from", "2",
                   "--lookahead-until", "5"),
-    "schedule_free": ("muon", "--wrapper", "schedule_free", "--scheduler-type", "constant"),
+    "schedule_free": ("muon", "--wrapper", "schedule_free", "--scheduler-type", "constant", "--warmup-ratio", "0.5"),
     "tail average": ("muon", "--ema", "0.5", "--ema-from", "2", "--ema-weight", "0.6"),
     "average of lookahead": ("adamw", "--wrapper", "lookahead", "--ema", "0.75"),
     "the records' stack": ("soapmuon", "--opt.gate", "on", "--opt.radius", "brake_pin",
@@ -99,14 +99,16 @@ class Family(unittest.TestCase):
         self.validated_is_shown(out)
 
     def test_schedule_free(self):
-        """x is the mean of all z, y = (1 - b) z + b x."""
+        """x is the mean of all z, weighed by the square of the rate, which rises for 3 steps; y = (1 - b) z + b x."""
         out = self.run_of("schedule_free")
-        x = None
+        x, total = None, 0
         for step in range(1, STEPS + 1):
             shown, y = self.weights(out, step, "ema.safetensors"), self.weights(out, step)
             z = [(b - 0.9 * a) / 0.1 for a, b in zip(shown, y)]
+            weight = min(1, step / 3)**2
+            total += weight
             if x is not None:
-                mean = [a + (c - a) / step for a, c in zip(x, z)]
+                mean = [a + (c - a) * weight / total for a, c in zip(x, z)]
                 self.assertLess(max(abs(a - b) for a, b in zip(mean, shown)), 1e-5)
             x = list(shown)
         self.validated_is_shown(out)

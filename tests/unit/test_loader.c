@@ -2,7 +2,27 @@
 #include "check.h"
 #include "data/shards/loader.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* madvise is replaced by the linker (--wrap): what was asked for last, and how often. */
+static struct {
+  size_t calls, bytes;
+  const char *start;
+  int advice;
+} asked;
+
+int __wrap_madvise(void *start, size_t bytes, int advice);
+int __wrap_madvise(void *start, size_t bytes, int advice)
+{
+  asked.calls++;
+  asked.start = start;
+  asked.bytes = bytes;
+  asked.advice = advice;
+  return 0;
+}
 
 /* Three shards in memory whose tokens tell where they are: 1000 * shard + place. */
 enum { SHARDS = 3, LENGTH = 4 };
@@ -248,6 +268,42 @@ static void test_refusals(void **state)
   loader_close(&loader);
 }
 
+/* The pages of exactly the windows that will be read, and never more than the file has. */
+static void test_read_ahead(void **state)
+{
+  WITH_SET;
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), count = 3 * page;
+  unsigned char *file = NULL;
+  const int32_t header[] = {SHARD_MAGIC_16, SHARD_VERSION_16, (int32_t)count};
+  assert_int_equal(posix_memalign((void **)&file, page, 1024 + 2 * count), 0);
+  memset(file, 0, 1024 + 2 * count);
+  memcpy(file, header, sizeof header);
+  assert_int_equal(shard_parse(&shards[0], "memory", file, 1024 + 2 * count, 65536, &error),
+                   MOUSSE_OK);
+  set.count = 1;
+  assert_int_equal(loader_open(&loader, &set, page, 1, LOADER_SEQUENTIAL, 0, &error),
+                   MOUSSE_OK);
+  asked.calls = 0;
+  loader_read_ahead(&loader, 0, 0, 1);
+  assert_int_equal(asked.calls, 0); /* a shard that is in memory anyway */
+  shards[0].map = (mo_map){file, 1024 + 2 * count};
+  for (uint64_t step = 0; step < 2; step++) { /* windows of 2 pages, one token more */
+    const size_t first = 1024 + 2 * step * page;
+    loader_read_ahead(&loader, step, 0, 1);
+    assert_int_equal(asked.calls, step + 1);
+    assert_int_equal(asked.advice, MADV_WILLNEED);
+    assert_ptr_equal(asked.start, file + first / page * page);
+    assert_int_equal(asked.start - (char *)file + (ptrdiff_t)asked.bytes,
+                     first + 2 * (page + 1));
+  }
+  mo_map_read_ahead(&shards[0].map, 1024 + 2 * count - 10, 100);
+  assert_int_equal(asked.start - (char *)file + (ptrdiff_t)asked.bytes, 1024 + 2 * count);
+  mo_map_read_ahead(&shards[0].map, 1024 + 2 * count, 100);
+  assert_int_equal(asked.calls, 3);
+  loader_close(&loader);
+  free(file);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -261,6 +317,7 @@ int main(void)
       cmocka_unit_test(test_same_batch_in_any_micro_batches),
       cmocka_unit_test(test_blocks_are_contiguous),
       cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_read_ahead),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@ import torch
 from . import _core
 from ._errors import InvalidArgument
 
+_strided = torch.strided
 _types = {torch.float32: _core.FLOAT32, torch.bfloat16: _core.BFLOAT16, torch.float16: _core.FLOAT16}
 
 
@@ -40,9 +41,11 @@ class Slot:
     def __init__(self, name: str, param: torch.nn.Parameter, transposed: bool, experts: bool):
         refuse_unusable(name, param, "the value")
         self.name, self.param = name, param
-        self.by_columns = param.dim() == 2 and not param.is_contiguous() and param.t().is_contiguous()
+        self.shape, self.dtype = param.shape, param.dtype
+        self.plain = param.is_contiguous()
+        self.by_columns = not self.plain and param.dim() == 2 and param.t().is_contiguous()
         self.staged = None
-        if not param.is_contiguous() and not self.by_columns:
+        if not self.plain and not self.by_columns:
             self.staged = torch.empty(param.shape, dtype=param.dtype)
         self._describe(transposed, experts)
 
@@ -69,14 +72,34 @@ class Slot:
     def value_address(self) -> int:
         return (self.param if self.staged is None else self.staged).data_ptr()
 
+    def is_as_described(self) -> bool:
+        """Whether it still has the type and the layout that the library was told (`param.data = ...`)."""
+        param = self.param
+        if param.dtype is not self.dtype or param.shape != self.shape or not param.is_cpu:
+            return False
+        if self.plain:
+            return param.layout is _strided and param.is_contiguous()
+        return self.staged is not None or param.t().is_contiguous()
+
+    def usual_grad(self) -> torch.Tensor | None:
+        """The gradient if value and gradient can be used where they are: nearly always, and asked in every step, so
+        what is_as_described asks is here once more, in one call."""
+        param, dtype = self.param, self.dtype
+        grad = param.grad
+        if (self.plain and grad is not None and param.dtype is dtype and param.is_contiguous()
+                and param.shape == self.shape and param.is_cpu and grad.dtype is dtype and grad.layout is _strided
+                and grad.is_contiguous() and grad.is_cpu):
+            return grad
+        return None
+
     def grad_like_value(self) -> torch.Tensor | None:
         """The gradient in the value's layout: itself, or a copy when it lies otherwise."""
         grad = self.param.grad
         if grad is None:
             return None
-        if grad.layout != torch.strided or grad.dtype != self.param.dtype or grad.device.type != "cpu":
+        if grad.layout != torch.strided or grad.dtype != self.dtype or not grad.is_cpu:
             refuse_unusable(self.name, grad, "the gradient")
-            grad = grad.to(self.param.dtype)
+            grad = grad.to(self.dtype)
         if self.by_columns:
             return grad if grad.t().is_contiguous() else grad.t().contiguous().t()
         return grad if grad.is_contiguous() else grad.contiguous()

@@ -50,6 +50,7 @@ class Optimizer:
         if clip_norm:
             self._core.set_object("clip_norm", clip_norm)
         self._core.prepare()
+        self._addresses = {name: array.ctypes.data for name, array in self._params.items()}
 
     def step(self, gradients: dict) -> None:
         """One step. A name that is missing, or None, is skipped; NaN raises NotFinite and changes nothing."""
@@ -64,7 +65,7 @@ class Optimizer:
                 if gradient.shape != value.shape:
                     raise InvalidArgument(f"the gradient of {name} is {gradient.shape}, its value {value.shape}")
                 alive.append(gradient)
-            addresses += (value.ctypes.data, 0 if gradient is None else gradient.ctypes.data)
+            addresses += (self._addresses[name], 0 if gradient is None else gradient.ctypes.data)
         self._core.bind(addresses)
         self._core.step()
 

@@ -136,7 +136,6 @@ class Optimizer(torch.optim.Optimizer):
                     self._core.set(number, name, group[name])
                     pushed[name] = group[name]
 
-    @torch.no_grad()
     def step(self, closure=None):
         """One step; the loss of the closure, if there is one."""
         loss = None
@@ -152,16 +151,30 @@ class Optimizer(torch.optim.Optimizer):
         return loss
 
     def _update(self):
-        gradients, addresses = [], []
+        gradients, addresses, unusual = [], [], []
         for slot in self._slots:
-            slot.fetch()
-            gradient = slot.grad_like_value()
+            gradient = slot.usual_grad()
+            if gradient is None:
+                if not slot.is_as_described():
+                    self._rebuild_later()
+                    self._build()
+                    return self._update()
+                gradient = self._unusual_grad(slot)
+                unusual.append(slot)
             gradients.append(gradient)  # alive until the step is over
             addresses += (slot.value_address(), 0 if gradient is None else gradient.data_ptr())
         self._core.bind(addresses)
         self._core.step()
-        for slot in self._slots:
-            slot.deliver()
+        for slot in unusual:
+            with torch.no_grad():
+                slot.deliver()
+
+    @staticmethod
+    @torch.no_grad()
+    def _unusual_grad(slot):
+        """For a value or a gradient that has to be copied, and for none."""
+        slot.fetch()
+        return slot.grad_like_value()
 
     # Saving: the library's state is one tensor of bytes beside torch's param_groups.
 

@@ -194,3 +194,13 @@ mousse_status loader_fill(const mo_loader *loader, uint64_t step, uint64_t first
                        inputs + b * loader->length, targets + b * loader->length, error));
   return MOUSSE_OK;
 }
+
+void loader_read_ahead(const mo_loader *loader, uint64_t step, uint64_t first, size_t count)
+{
+  for (size_t b = 0; b < count; b++) {
+    const uint64_t window = loader_window(loader, step, first + b);
+    const size_t k = shard_of(loader, window);
+    shard_read_ahead(&loader->set->shards[k],
+                     (size_t)(window - loader->first[k]) * loader->length, loader->length + 1);
+  }
+}

@@ -62,6 +62,9 @@ mousse_status loader_read(const mo_loader *loader, uint64_t window, uint32_t *in
 mousse_status loader_fill(const mo_loader *loader, uint64_t step, uint64_t first, size_t count,
                           uint32_t *inputs, uint32_t *targets, mo_error *error);
 
+/* Has the system fetch the same sequences from the disk, without waiting for it. */
+void loader_read_ahead(const mo_loader *loader, uint64_t step, uint64_t first, size_t count);
+
 /* How many targets of a step's batch are to be learned. */
 uint64_t loader_targets(const mo_loader *loader, uint64_t step);
 

@@ -145,3 +145,10 @@ mousse_status shard_read(const mo_shard *shard, size_t first, size_t count, uint
   widen(shard, first, count, ids);
   return check_ids(shard, first, count, ids, error);
 }
+
+void shard_read_ahead(const mo_shard *shard, size_t first, size_t count)
+{
+  if (shard->map.data == NULL) return;
+  const size_t start = (size_t)(shard->tokens - shard->map.data) + first * shard->width;
+  mo_map_read_ahead(&shard->map, start, count * shard->width);
+}

@@ -67,6 +67,9 @@ bool shard_targets_path(char *path, size_t capacity, const char *shard);
 mousse_status shard_read(const mo_shard *shard, size_t first, size_t count, uint32_t *ids,
                          mo_error *error);
 
+/* Asks the system to have these tokens in memory soon; does not wait, and changes nothing. */
+void shard_read_ahead(const mo_shard *shard, size_t first, size_t count);
+
 /* A shard being written; atomic, as base/file.h. Width is 2 for a vocabulary up to 65,536. */
 typedef struct shard_writer {
   mo_writer file;

@@ -14,7 +14,7 @@
 #include "base/simd.h"
 #include "gpt/layers/exp.h"
 #include "gpt/layers/layers.h"
-#include "linalg/blas.h"
+#include "linalg/small_gemm.h"
 
 #include <math.h>
 
@@ -76,11 +76,11 @@ void attention_forward(float *y, size_t y_stride, float *log_sum, const float *q
   const float scale = 1.0f / sqrtf((float)head_size);
   k += low * kv_stride;
   v += low * kv_stride;
-  mo_gemm(MO_PLAIN, MO_TRANSPOSED, rows, width, head_size, scale, q, q_stride, k, kv_stride,
-          0.0f, scratch, width);
+  mo_small_gemm(MO_PLAIN, MO_TRANSPOSED, rows, width, head_size, first - low, scale, q,
+                q_stride, k, kv_stride, 0.0f, scratch, width);
   softmax_rows(scratch, width, first - low, rows, starts, log_sum);
-  mo_gemm(MO_PLAIN, MO_PLAIN, rows, head_size, width, 1.0f, scratch, width, v, kv_stride, 0.0f,
-          y, y_stride);
+  mo_small_gemm(MO_PLAIN, MO_PLAIN, rows, head_size, width, first - low, 1.0f, scratch, width,
+                v, kv_stride, 0.0f, y, y_stride);
 }
 
 /* scores -> P, d_p -> dS, both rows x width; d_y and y are the block's output rows. */
@@ -127,7 +127,7 @@ void attention_backward(float *d_q, float *d_k, float *d_v, const float *d_y, co
     const size_t first = block * ATTENTION_BLOCK;
     const size_t count = rows - first < ATTENTION_BLOCK ? rows - first : ATTENTION_BLOCK;
     const uint32_t *own = starts != NULL ? starts + first : NULL;
-    const size_t low = block_low(own), width = first + count - low;
+    const size_t low = block_low(own), width = first + count - low, diagonal = first - low;
     const bool last = first + count == rows;
     const float add = add_all || !last ? 1.0f : 0.0f;
     const float *q_block = q + first * stride, *dy_block = d_y + first * y_stride;
@@ -136,17 +136,17 @@ void attention_backward(float *d_q, float *d_k, float *d_v, const float *d_y, co
     if (last && !add_all) clear_rows(d_k, stride, low, head_size);
     if (last && !add_all) clear_rows(d_v, stride, low, head_size);
 
-    mo_gemm(MO_PLAIN, MO_TRANSPOSED, count, width, head_size, scale, q_block, stride, keys,
-            stride, 0.0f, p, width);
-    mo_gemm(MO_PLAIN, MO_TRANSPOSED, count, width, head_size, 1.0f, dy_block, y_stride, values,
-            stride, 0.0f, ds, width);
-    softmax_rows_backward(p, ds, width, first - low, count, own, log_sum + first, dy_block,
+    mo_small_gemm(MO_PLAIN, MO_TRANSPOSED, count, width, head_size, diagonal, scale, q_block,
+                  stride, keys, stride, 0.0f, p, width);
+    mo_small_gemm(MO_PLAIN, MO_TRANSPOSED, count, width, head_size, diagonal, 1.0f, dy_block,
+                  y_stride, values, stride, 0.0f, ds, width);
+    softmax_rows_backward(p, ds, width, diagonal, count, own, log_sum + first, dy_block,
                           y + first * y_stride, y_stride, head_size);
-    mo_gemm(MO_TRANSPOSED, MO_PLAIN, width, head_size, count, 1.0f, p, width, dy_block,
-            y_stride, add, d_v + low * stride, stride);
-    mo_gemm(MO_PLAIN, MO_PLAIN, count, head_size, width, scale, ds, width, keys, stride, 0.0f,
-            d_q + first * stride, stride);
-    mo_gemm(MO_TRANSPOSED, MO_PLAIN, width, head_size, count, scale, ds, width, q_block, stride,
-            add, d_k + low * stride, stride);
+    mo_small_gemm(MO_TRANSPOSED, MO_PLAIN, width, head_size, count, diagonal, 1.0f, p, width,
+                  dy_block, y_stride, add, d_v + low * stride, stride);
+    mo_small_gemm(MO_PLAIN, MO_PLAIN, count, head_size, width, diagonal, scale, ds, width, keys,
+                  stride, 0.0f, d_q + first * stride, stride);
+    mo_small_gemm(MO_TRANSPOSED, MO_PLAIN, width, head_size, count, diagonal, scale, ds, width,
+                  q_block, stride, add, d_k + low * stride, stride);
   }
 }

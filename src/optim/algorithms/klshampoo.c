@@ -12,7 +12,7 @@
 static const mo_option options[] =
     MO_KL_OPTIONS(MO_STAGE_NUMBER(eps, 1e-8, 0, 1e3, "damping of the inverse root"));
 
-static const mo_recipe recipe = MO_KL_RECIPE(MO_INNER_KL);
+static const mo_recipe recipe = MO_KL_RECIPE(MO_INNER_KL_SHAMPOO);
 
 MO_PIPELINE(klshampoo, "Shampoo with factors of least divergence (arXiv:2509.03378)", options,
             recipe)

@@ -2,7 +2,7 @@
  *
  *     X0 = momentum of G                                        mu, nesterov, kernel, ...
  *     X  = inner preconditioner of X0                           inner, sides, alpha, ...
- *     N  = NS(X), or X                                          ortho, newton_schulz, divisor
+ *     N  = NS(X), of all, some lines or some directions, or X   ortho, newton_schulz, divisor
  *     N <- post scaling of N                                    post, axis, beta2
  *     U  = inner preconditioner of N, once more                 outer
  *     U <- norm by rule, or that of N                           norm, graft
@@ -54,6 +54,9 @@ static const mo_option options[] = {
     MO_STAGE_BLOCK(0),
     MO_STAGE_FORM(MO_FORM_AUTO),
     MO_STAGE_ORTHO(MO_ORTHO_ON),
+    MO_STAGE_FRACTION(0.25),
+    MO_WHOLE(mo_stage_options, rank, 16, 1, 1e6, 1,
+             "ortho = low_rank: directions, found every refresh_every steps"),
     MO_STAGE_NEWTON_SCHULZ(MO_YOU5),
     MO_STAGE_DIVISOR(MO_FROBENIUS),
     MO_STAGE_POST(MO_POST_NONE),

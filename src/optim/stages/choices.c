@@ -5,13 +5,13 @@
 const char *const mo_mu_names[] = {"constant", "warmup", "cycle", NULL};
 const char *const mo_kernel_names[] = {"single", "two", "many", NULL};
 const char *const mo_inner_names[] = {"none", "sign",     "diag", "kron",    "sum", "fisher",
-                                      "rms",  "sinkhorn", "rows", "columns", NULL};
+                                      "rms",  "sinkhorn", "rows", "columns", "kl",  NULL};
 const char *const mo_side_names[] = {"both", "left", "right", "small", NULL};
 const char *const mo_form_names[] = {"auto", "plain", "fused", NULL};
 const char *const mo_of_names[] = {"gradient", "momentum", NULL};
 const char *const mo_when_names[] = {"before", "after", NULL};
 const char *const mo_floors_names[] = {"relative", "absolute", NULL};
-const char *const mo_ortho_names[] = {"newton_schulz", "none", NULL};
+const char *const mo_ortho_names[] = {"newton_schulz", "none", "topk", "low_rank", NULL};
 const char *const mo_divisor_names[] = {"frobenius", "schatten4", NULL};
 const char *const mo_order_names[] = {"momentum_first", "polar_first", NULL};
 const char *const mo_post_names[] = {"none", "rows", "element", "scalar", NULL};
@@ -37,6 +37,7 @@ static const mo_stage *pick_inner(const mo_stage_options *o)
       [MO_INNER_SINKHORN] = &mo_stage_eigen_sinkhorn,
       [MO_INNER_ROWS] = &mo_stage_equilibrate,
       [MO_INNER_COLUMNS] = &mo_stage_equilibrate,
+      [MO_INNER_KL] = &mo_stage_kl,
   };
   return stages[(size_t)o->inner];
 }
@@ -45,7 +46,13 @@ const mo_stage mo_stage_inner = {.pick = pick_inner};
 
 static const mo_stage *pick_ortho(const mo_stage_options *o)
 {
-  return o->ortho == MO_ORTHO_ON ? &mo_stage_orthogonal : NULL;
+  static const mo_stage *const stages[] = {
+      [MO_ORTHO_ON] = &mo_stage_orthogonal,
+      [MO_ORTHO_OFF] = NULL,
+      [MO_ORTHO_TOPK] = &mo_stage_topk,
+      [MO_ORTHO_LOW_RANK] = &mo_stage_subspace,
+  };
+  return stages[(size_t)o->ortho];
 }
 
 const mo_stage mo_stage_ortho = {.pick = pick_ortho};

@@ -32,7 +32,8 @@ static mo_renewal way(const mo_step *s, mo_side side, mo_renewal later)
 {
   const double spanned = (double)s->u->step * (double)mo_shorter(s->u->shape);
   const bool anew =
-      s->o->refresh == MO_REFRESH_EIGH || (s->o->refresh == MO_REFRESH_AUTO && side.size < 512);
+      s->o->refresh == MO_REFRESH_EIGH ||
+      (s->o->refresh == MO_REFRESH_AUTO && side.size < 512 && later != MO_BASIS_TURN);
   return anew || s->u->step == 1 || spanned < (double)side.size ? MO_BASIS_FIND : later;
 }
 

@@ -1,4 +1,4 @@
-/* kl.c - KL-Shampoo's inner preconditioner, and with `post = adam` KL-SOAP's: Kronecker factors
+/* kl.c - KL-Shampoo's inner preconditioner, also to be combined, and KL-SOAP's: Kronecker factors
  * that minimise a Kullback-Leibler divergence, with their own estimates of the eigenvalues.
  *
  *     t = 1:  L = (1 - beta) G G^T / (n d), R likewise; Q_L, Q_R their eigenvectors; lamL, lamR = the
@@ -7,6 +7,8 @@
  *                        U = Q_L [ (Q_L^T M Q_R) h / (1 + eps h) ] Q_R^T
  *             klsoap     Z = Q_L^T G Q_R      M <- mu M + (1 - mu) Z      v <- beta2 v + ... Z^2
  *                        U = Q_L [ M / (sqrt(v) + eps) ] Q_R^T
+ *             inner = kl as klshampoo with the M of the stages before, which t = 1 leaves alone; again,
+ *                        for outer: the same of N
  *     after the step, with the Q and lam of before:
  *             L <- beta L + (1 - beta) G Q_R diag(1/lamR) Q_R^T G^T / n,      R likewise
  *             lamL_i <- beta lamL_i + (1 - beta) mean_j(Z_ij^2 / lamR_j),     lamR likewise
@@ -37,6 +39,11 @@ enum {
   ARRAYS
 };
 
+static bool keeps_momentum(const mo_stage_options *o)
+{
+  return o->inner != MO_INNER_KL;
+}
+
 static bool is_soap(const mo_stage_options *o)
 {
   return o->inner == MO_INNER_KL_ADAM;
@@ -45,7 +52,7 @@ static bool is_soap(const mo_stage_options *o)
 static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *arrays)
 {
   const size_t all = mo_elements(shape);
-  arrays[FIRST] = (mo_state_array){"momentum", all, 1, {0}};
+  arrays[FIRST] = (mo_state_array){"momentum", keeps_momentum(o) ? all : 0, 1, {0}};
   arrays[ROOT_SECOND] = (mo_state_array){"root_second_moment", is_soap(o) ? all : 0, 1, {0}};
   mo_eigenbasis_layout(mo_side_make(shape, false, 0), mo_side_make(shape, true, 0),
                        arrays + BASIS);
@@ -56,11 +63,11 @@ static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *
   return ARRAYS;
 }
 
-static mo_eigenbasis basis_of(const mo_step *s)
+static mo_eigenbasis basis_of(const mo_step *s, float *const *state)
 {
   const mo_shape shape = s->u->shape;
   return mo_eigenbasis_in(shape, mo_side_make(shape, false, 0), mo_side_make(shape, true, 0),
-                          s->state + BASIS);
+                          state + BASIS);
 }
 
 static size_t work_floats(const mo_stage_options *o, mo_shape shape)
@@ -90,10 +97,10 @@ static double eps_of(const mo_step *s, double unit)
 }
 
 /* x_ij h / (1 + eps h) = x_ij / (sqrt(lamL_i lamR_j) + eps) */
-static void whiten(mo_step *s, float *x)
+static void whiten(const mo_step *s, float *const *state, float *x)
 {
   const mo_shape shape = s->u->shape;
-  const float *left = s->state[LEFT_VALUES], *right = s->state[RIGHT_VALUES];
+  const float *left = state[LEFT_VALUES], *right = state[RIGHT_VALUES];
   const double eps = eps_of(s, sqrt(mean(left, shape.rows) * mean(right, shape.cols)));
   for (size_t i = 0; i < shape.rows; i++)
     for (size_t j = 0; j < shape.cols; j++) {
@@ -125,23 +132,36 @@ static void adam(mo_step *s, float *z)
             4.0 * (double)FLT_EPSILON * (double)mo_largest(first, s->count), eps_of(s, rms));
 }
 
-static void apply(mo_step *s)
+/* s->x in the basis, divided there, and back; the state is on the scale of the gradient. */
+static void divided(mo_step *s, float *const *state)
 {
-  const mo_eigenbasis b = basis_of(s);
-  s->skip = s->u->step == 1;
-  if (s->skip) return;
+  const mo_eigenbasis b = basis_of(s, state);
   float *z = mo_step_buffer(s), *half = mo_step_buffer_beside(s, z);
-  if (is_soap(s->o)) {
-    mo_eigenbasis_rotate(&b, MO_PLAIN, s->x, half, z);
+  mo_eigenbasis_rotate(&b, MO_PLAIN, s->x, half, z);
+  if (is_soap(s->o))
     adam(s, z);
-  } else {
-    mo_average(s->state[FIRST], s->x, s->count, s->o->mu);
-    mo_eigenbasis_rotate(&b, MO_PLAIN, s->state[FIRST], half, z);
-    whiten(s, z);
-  }
+  else
+    whiten(s, state, z);
   mo_eigenbasis_rotate(&b, MO_TRANSPOSED, z, half, z);
   s->x = z;
-  s->scale = 1.0;
+  s->scale /= (double)s->u->grad_scale;
+}
+
+static void apply(mo_step *s)
+{
+  const bool first = s->u->step == 1; /* there is no basis yet */
+  s->skip = first && keeps_momentum(s->o);
+  if (first) return;
+  if (keeps_momentum(s->o) && !is_soap(s->o)) {
+    mo_average(s->state[FIRST], s->x, s->count, s->o->mu);
+    s->x = s->state[FIRST];
+  }
+  divided(s, s->state);
+}
+
+static void again(mo_step *s)
+{
+  if (s->u->step > 1) divided(s, s->inner_state);
 }
 
 static void start(mo_step *s, const mo_eigenbasis *b)
@@ -236,7 +256,7 @@ static void statistics(mo_step *s, const mo_eigenbasis *b)
 
 static void finish(mo_step *s)
 {
-  const mo_eigenbasis b = basis_of(s);
+  const mo_eigenbasis b = basis_of(s, s->state);
   const bool carried = is_soap(s->o);
   if (s->u->step == 1)
     start(s, &b);
@@ -253,4 +273,5 @@ const mo_stage mo_stage_kl = {.layout = layout,
                               .work_floats = work_floats,
                               .flops = flops,
                               .apply = apply,
+                              .again = again,
                               .finish = finish};

@@ -23,8 +23,9 @@ enum {
   MO_INNER_SINKHORN,
   MO_INNER_ROWS,
   MO_INNER_COLUMNS,
+  MO_INNER_KL,
   MO_INNERS,
-  MO_INNER_KL, /* with a momentum of their own: not to be combined */
+  MO_INNER_KL_SHAMPOO, /* with a momentum of their own: not to be combined */
   MO_INNER_KL_ADAM
 };
 enum { MO_SIDES_BOTH, MO_SIDES_LEFT, MO_SIDES_RIGHT, MO_SIDES_SMALL, MO_SIDES_SMALL_RIGHT };
@@ -32,7 +33,7 @@ enum { MO_FORM_AUTO, MO_FORM_PLAIN, MO_FORM_FUSED };
 enum { MO_OF_GRADIENT, MO_OF_MOMENTUM };
 enum { MO_WHEN_BEFORE, MO_WHEN_AFTER };
 enum { MO_FLOORS_RELATIVE, MO_FLOORS_ABSOLUTE };
-enum { MO_ORTHO_ON, MO_ORTHO_OFF };
+enum { MO_ORTHO_ON, MO_ORTHO_OFF, MO_ORTHO_TOPK, MO_ORTHO_LOW_RANK, MO_ORTHOS };
 enum { MO_FROBENIUS, MO_SCHATTEN4 };
 enum { MO_MOMENTUM_FIRST, MO_POLAR_FIRST };
 enum { MO_POST_NONE, MO_POST_ROWS, MO_POST_ELEMENT, MO_POST_SCALAR, MO_POSTS };
@@ -246,7 +247,8 @@ static inline double mo_stats_beta(const mo_stage_options *o)
                   "polynomial of the orthogonalisation; exact: by singular values")
 
 #define MO_STAGE_ORTHO(first)                                                                  \
-  MO_STAGE_CHOICE(ortho, mo_ortho_names, 2, first, 1, "orthogonalise, or not")
+  MO_STAGE_CHOICE(ortho, mo_ortho_names, MO_ORTHOS, first, 1,                                  \
+                  "orthogonalise all, nothing, the heaviest lines, the leading directions")
 #define MO_STAGE_DIVISOR(first)                                                                \
   MO_STAGE_CHOICE(divisor, mo_divisor_names, 2, first, 0, "norm that Newton-Schulz starts from")
 #define MO_STAGE_FRACTION(first)                                                               \

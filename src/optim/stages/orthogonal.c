@@ -104,6 +104,13 @@ static void measure(mo_step *s, const float *x0, const float *n)
   if (s->o->norm == MO_NORM_NUCLEAR) s->nuclear = mo_dot(x0, n, s->count) / s->scale;
 }
 
+void mo_orthogonal_measure(mo_step *s, const float *n)
+{
+  if (s->o->post == MO_POST_SCALAR) s->before = sqrt(mo_sum_squares(s->x, s->count)) / s->scale;
+  measure(s, s->x, n);
+  s->wanted = s->o->graft != 0.0 ? sqrt(mo_sum_squares(n, s->count)) : -1.0;
+}
+
 static void by_plain(mo_step *s)
 {
   const mo_stage_options *o = s->o;

@@ -93,6 +93,10 @@ size_t mo_orthogonalise_work_floats(mo_newton_schulz_set set, mo_shape shape);
 void mo_orthogonalise(mo_newton_schulz_set set, mo_shape shape, double epsilon, float *x,
                       float *spare, float *work, mo_counts *counts);
 
+/* What later stages ask about an orthogonaliser that made n of s->x: the option post = scalar the
+ * norm of before, norm = nuclear the product, graft the norm of n. */
+void mo_orthogonal_measure(mo_step *s, const float *n);
+
 /* The Schatten 4-norm, ||x x^T||^(1/2); gram: shorter side squared floats of scratch. */
 double mo_schatten4_norm(mo_shape shape, const float *x, float *gram);
 

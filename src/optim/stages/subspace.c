@@ -7,7 +7,8 @@
  *     limit > 0: if ||O|| > limit ||O_before||, it is scaled down to that
  *     U = Q O + residual (G - Q H)
  *
- * Vectors whose singular value is within the rounding of the largest are left out as 0. Q is
+ * With ortho = low_rank it is an orthogonaliser alone: G is what the stages before made, M = H, and
+ * there is neither limit nor residual. Vectors whose singular value is within the rounding of the largest are left out as 0. Q is
  * kept with vectors as rows.
  */
 #include "linalg/blas.h"
@@ -26,10 +27,15 @@ static size_t rank_of(const mo_stage_options *o, mo_shape shape)
   return rank < mo_shorter(shape) ? rank : mo_shorter(shape);
 }
 
+static bool keeps_momentum(const mo_stage_options *o)
+{
+  return o->ortho != MO_ORTHO_LOW_RANK;
+}
+
 static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *arrays)
 {
-  const size_t k = rank_of(o, shape);
-  arrays[MOMENTUM] = (mo_state_array){"momentum", k * mo_longer(shape), 1, {0}};
+  const size_t k = rank_of(o, shape), kept = keeps_momentum(o) ? k * mo_longer(shape) : 0;
+  arrays[MOMENTUM] = (mo_state_array){"momentum", kept, 1, {0}};
   arrays[BASIS] = (mo_state_array){"subspace", k * mo_shorter(shape), 0, {0}};
   arrays[NORM] = (mo_state_array){"update_norm", 1, 0, {0}};
   return ARRAYS;
@@ -86,9 +92,11 @@ static void move(mo_step *s, size_t n, size_t l, const float *g, float *moved, f
     s->u->counts->fallbacks++;
     return;
   }
-  mo_gemm(MO_PLAIN, MO_TRANSPOSED, k, k, n, 1.0f, q, n, s->state[BASIS], n, 0.0f, turn, k);
-  mo_gemm(MO_PLAIN, MO_PLAIN, k, l, k, 1.0f, turn, k, s->state[MOMENTUM], l, 0.0f, moved, l);
-  memcpy(s->state[MOMENTUM], moved, k * l * sizeof *moved);
+  if (keeps_momentum(s->o)) {
+    mo_gemm(MO_PLAIN, MO_TRANSPOSED, k, k, n, 1.0f, q, n, s->state[BASIS], n, 0.0f, turn, k);
+    mo_gemm(MO_PLAIN, MO_PLAIN, k, l, k, 1.0f, turn, k, s->state[MOMENTUM], l, 0.0f, moved, l);
+    memcpy(s->state[MOMENTUM], moved, k * l * sizeof *moved);
+  }
   memcpy(s->state[BASIS], q, k * n * sizeof *q);
 }
 
@@ -113,8 +121,11 @@ static void update(mo_step *s, size_t n, size_t l, const float *g, float *u)
   if (mo_due(s->u, s->o->refresh_every, s->o->stagger != 0.0) && mo_largest(g, n * l) > 0.0f)
     move(s, n, l, g, spare, work);
   mo_gemm(MO_PLAIN, MO_PLAIN, k, l, n, 1.0f, s->state[BASIS], n, g, l, 0.0f, h, l);
-  for (size_t i = 0; i < k * l; i++)
-    o[i] = momentum[i] = mo_normal_float(s->o->mu * (double)momentum[i] + (double)h[i]);
+  if (keeps_momentum(s->o))
+    for (size_t i = 0; i < k * l; i++)
+      o[i] = momentum[i] = mo_normal_float(s->o->mu * (double)momentum[i] + (double)h[i]);
+  else
+    memcpy(o, h, k * l * sizeof *o);
   mo_orthogonalise((mo_newton_schulz_set)s->o->newton_schulz, (mo_shape){k, l}, 1e-7 * s->scale,
                    o, spare, work, s->u->counts);
   limit_norm(s, o, k * l);
@@ -136,6 +147,7 @@ static void transpose(size_t rows, size_t cols, const float *x, float *y)
 static void apply(mo_step *s)
 {
   const size_t rows = s->u->shape.rows, cols = s->u->shape.cols;
+  if (!keeps_momentum(s->o)) mo_step_comfort(s, 1.0, 16);
   float *u = mo_step_buffer(s), *turned = mo_step_buffer_beside(s, u);
   if (mo_is_wide(s->u->shape)) {
     update(s, rows, cols, s->x, u);
@@ -145,6 +157,7 @@ static void apply(mo_step *s)
     transpose(cols, rows, u, turned);
     u = turned;
   }
+  if (!keeps_momentum(s->o)) mo_orthogonal_measure(s, u);
   s->x = u;
   s->scale = 1.0;
 }

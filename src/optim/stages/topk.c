@@ -6,7 +6,8 @@
  *     U[I] = NS(M[I]), 0 elsewhere      M[I] <- mu M[I]
  *
  * What is not chosen waits in M and grows: nothing is lost. Newton-Schulz on k lines costs
- * fraction^2 of that on all of them.
+ * fraction^2 of that on all of them. With ortho = topk it is an orthogonaliser alone: M is what the
+ * stages before made, and nothing is kept.
  */
 #include "linalg/vector.h"
 #include "optim/stages/options.h"
@@ -21,9 +22,14 @@ static size_t chosen_lines(const mo_stage_options *o, mo_shape shape)
   return k < 1 ? 1 : k > lines ? lines : k;
 }
 
+static bool keeps_momentum(const mo_stage_options *o)
+{
+  return o->ortho != MO_ORTHO_TOPK;
+}
+
 static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *arrays)
 {
-  (void)o;
+  if (!keeps_momentum(o)) return 0;
   arrays[0] = (mo_state_array){"momentum", mo_elements(shape), 1, {0}};
   return 1;
 }
@@ -69,31 +75,44 @@ static void choose(mo_shape shape, const float *momentum, size_t k, double *scor
   }
 }
 
+/* The chosen lines of x, one after the other, to `some`. */
+static void gather(mo_shape shape, const float *x, const double *scores, float *some)
+{
+  for (size_t i = 0; i < mo_shorter(shape); i++)
+    for (size_t j = 0; scores[i] < 0.0 && j < mo_longer(shape); j++)
+      *some++ = x[place(shape, i, j)];
+}
+
+static void decay(mo_shape shape, const double *scores, double mu, float *momentum)
+{
+  for (size_t i = 0; i < mo_shorter(shape); i++)
+    for (size_t j = 0; scores[i] < 0.0 && j < mo_longer(shape); j++) {
+      float *m = &momentum[place(shape, i, j)];
+      *m = mo_normal_float(mu * (double)*m);
+    }
+}
+
 static void apply(mo_step *s)
 {
   const mo_shape shape = s->u->shape;
   const size_t lines = mo_shorter(shape), length = mo_longer(shape);
   const size_t k = chosen_lines(s->o, shape);
   const mo_shape chosen = {k, length};
-  float *momentum = s->state[0], *work = s->work;
+  const bool own = keeps_momentum(s->o);
+  if (!own) mo_step_comfort(s, 1.0, 16);
+  float *work = s->work, *some = mo_step_buffer(s), *spare = mo_step_buffer_beside(s, some);
   double *scores = (double *)(void *)mo_scratch_take(&work, 2 * lines);
-  float *some = mo_step_buffer(s), *spare = mo_step_buffer_beside(s, some), *to = some;
-  mo_accumulate(momentum, s->x, s->count);
-  choose(shape, momentum, k, scores);
-  for (size_t i = 0; i < lines; i++) {
-    if (scores[i] >= 0.0) continue;
-    for (size_t j = 0; j < length; j++) {
-      float *m = &momentum[place(shape, i, j)];
-      *to++ = *m;
-      *m = mo_normal_float(s->o->mu * (double)*m);
-    }
-  }
+  if (own) mo_accumulate(s->state[0], s->x, s->count);
+  const float *from = own ? s->state[0] : s->x;
+  choose(shape, from, k, scores);
+  gather(shape, from, scores, some);
+  if (own) decay(shape, scores, s->o->mu, s->state[0]);
   mo_orthogonalise((mo_newton_schulz_set)s->o->newton_schulz, chosen, 1e-7 * s->scale, some,
                    spare, work, s->u->counts);
   memset(spare, 0, s->count * sizeof *spare);
-  const float *from = some;
   for (size_t i = 0; i < lines; i++)
-    for (size_t j = 0; scores[i] < 0.0 && j < length; j++) spare[place(shape, i, j)] = *from++;
+    for (size_t j = 0; scores[i] < 0.0 && j < length; j++) spare[place(shape, i, j)] = *some++;
+  if (!own) mo_orthogonal_measure(s, spare);
   s->x = spare;
   s->scale = 1.0;
 }

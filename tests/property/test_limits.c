@@ -1,0 +1,263 @@
+/* test_limits.c - what members of the family become in limits that no option reaches: by gradients
+ * that are made for it, or by state that is written between steps. Each is an equality, with another
+ * member or with a formula in double. test_limits_kl.c has those of KL-Shampoo. */
+#include "property/limits.h"
+#include "reference/dense.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Both optimizers on the same gradients; gradient 1 is 0. */
+static void assert_alike_after_nothing(rig *a, rig *b, double tolerance, const char *what)
+{
+  const size_t count = a->params[0].count;
+  double *start = to_double(b->params[0].value, count);
+  for (uint64_t t = 1; t <= STEPS; t++) {
+    gradient(&a->params[0], FULL, t);
+    gradient(&b->params[0], FULL, t);
+    if (t == 1) memset(a->params[0].grad, 0, count * sizeof(float));
+    if (t == 1) memset(b->params[0].grad, 0, count * sizeof(float));
+    limit_step(a);
+    limit_step(b);
+    if (t == 1 && mousse_state_count(a->opt, "p0", "left_basis") > 0) limit_no_basis(a);
+  }
+  double *expected = to_double(b->params[0].value, count);
+  limit_assert_near(a, expected, start, tolerance, what);
+  free(expected);
+  free(start);
+}
+
+/* SOAP-Muon in no other basis divides each element of the momentum by its RMS, as Muon^2 does with
+ * that of the gradient: without momentum they are one. */
+static void test_soapmuon_without_a_basis(void **state)
+{
+  (void)state;
+  for (size_t s = 0; s < LIMIT_SHAPES; s++) {
+    rig a, b;
+    rig_single(&a, NULL, "soapmuon", limit_shapes[s][0], limit_shapes[s][1],
+               "mu=0 eps=0 refresh_every=1000 newton_schulz=exact lr=0.02");
+    rig_single(&b, NULL, "muon2", limit_shapes[s][0], limit_shapes[s][1],
+               "mu=0 beta2=0.9 newton_schulz=exact lr=0.02 weight_decay=0");
+    assert_alike_after_nothing(&a, &b, 1e-3, "soapmuon in the basis I is not muon2");
+    rig_stop(&b);
+    rig_stop(&a);
+  }
+}
+
+/* SOAP-Muon without Newton-Schulz is RMSprop in the basis: SOAP without a first moment. */
+static void test_soapmuon_without_newton_schulz(void **state)
+{
+  (void)state;
+  for (size_t s = 0; s < LIMIT_SHAPES; s++) {
+    rig a, b;
+    rig_single(&a, NULL, "spectral", limit_shapes[s][0], limit_shapes[s][1],
+               "inner=rms mu=0 beta=0.9 beta2=0.9 refresh=qr refresh_every=3 ortho=none "
+               "graft=0 weight_decay=0 eps=1e-10");
+    rig_single(&b, NULL, "soap", limit_shapes[s][0], limit_shapes[s][1],
+               "beta1=0 beta2=0.9 bias_correction=0 refresh_every=3 weight_decay=0 lr=0.02");
+    for (uint64_t t = 1; t <= 10; t++) {
+      gradient(&a.params[0], FULL, t);
+      gradient(&b.params[0], FULL, t);
+      if (t > 2) /* there a single element meets the floors, which differ */
+        limit_assert_direction(&a, &b, 1e-4, "soapmuon without Newton-Schulz is not soap");
+      else
+        limit_step(&a), limit_step(&b);
+    }
+    rig_stop(&b);
+    rig_stop(&a);
+  }
+}
+
+/* With v_ij = (lambda_i lambda_j)^(2 alpha) it is Mousse without its outer factor. */
+static void test_soapmuon_with_the_eigenvalues(void **state)
+{
+  (void)state;
+  enum { N = 16 };
+  rig a, b;
+  float root[N * N];
+  rig_single(&a, NULL, "spectral", N, N,
+             "inner=rms beta=0.5 beta2=0.999999 eps=1e-10 refresh=qr refresh_every=1000 "
+             "newton_schulz=exact");
+  rig_single(&b, NULL, "spectral", N, N,
+             "inner=kron beta=0.5 alpha=0.2 eps=1e-10 refresh=eigh refresh_every=1000 outer=0 "
+             "graft=0 newton_schulz=exact");
+  for (uint64_t t = 1; t <= 6; t++) {
+    gradient(&a.params[0], FULL, t);
+    gradient(&b.params[0], FULL, t);
+    if (t == 1) { /* its smallest singular value is not small, so that float knows it */
+      for (size_t i = 0; i < N; i++) a.params[0].grad[i * (N + 1)] += 12;
+      for (size_t i = 0; i < N; i++) b.params[0].grad[i * (N + 1)] += 12;
+      limit_step(&a), limit_step(&b);
+      double *left = limit_eigenvalues(&a, "left", "left_basis", N);
+      double *right = limit_eigenvalues(&a, "right", "right_basis", N);
+      for (size_t i = 0; i < (size_t)N * N; i++)
+        root[i] = (float)pow(left[i / N] * right[i % N], 0.2);
+      free(right);
+      free(left);
+      continue;
+    }
+    limit_write(&a, "root_second_moment", root, (size_t)N * N);
+    limit_assert_direction(&a, &b, 1e-3, "soapmuon with eigenvalues is not mousse");
+  }
+  rig_stop(&b);
+  rig_stop(&a);
+}
+
+/* Muon^2 without Newton-Schulz and outer factor is RMSprop, with a momentum Adam without bias
+ * correction. */
+static void test_muon2_without_newton_schulz(void **state)
+{
+  (void)state;
+  static const char *const options[2] = {
+      "inner=diag alpha=0.5 eps=1e-8 ortho=none outer=0 graft=0 shape=none nesterov=0 "
+      "beta2=0.95 weight_decay=0 lr=0.001 mu=0",
+      "inner=diag alpha=0.5 eps=1e-8 ortho=none outer=0 graft=0 shape=none nesterov=0 "
+      "beta2=0.95 weight_decay=0 lr=0.001 mu=0.9"};
+  for (size_t s = 0; s < 2 * LIMIT_SHAPES; s++) {
+    const double mu = s % 2 == 0 ? 0 : 0.9;
+    rig r;
+    rig_single(&r, NULL, "spectral", limit_shapes[s / 2][0], limit_shapes[s / 2][1],
+               options[s % 2]);
+    rig_param *p = &r.params[0];
+    double *start = to_double(p->value, p->count), *w = ref_copy(start, p->count);
+    double *m = ref_zeros(p->count), *v = ref_zeros(p->count);
+    for (uint64_t t = 1; t <= STEPS; t++) {
+      gradient(p, FULL, t);
+      limit_step(&r);
+      for (size_t i = 0; i < p->count; i++) {
+        const double g = (double)p->grad[i];
+        m[i] = mu * m[i] + g;
+        v[i] = 0.95 * v[i] + 0.05 * g * g;
+        w[i] -= 0.001 * m[i] / (sqrt(v[i]) + 1e-8);
+      }
+    }
+    limit_assert_near(&r, w, start, 1e-4, "muon2 without Newton-Schulz is not RMSprop");
+    free(v);
+    free(m);
+    free(w);
+    free(start);
+    rig_stop(&r);
+  }
+}
+
+/* SOAP without a rotated side is Adam, a step later. */
+static void test_soap_without_a_basis(void **state)
+{
+  (void)state;
+  for (size_t s = 0; s < LIMIT_SHAPES; s++) {
+    rig soap, adam;
+    rig_single(&soap, NULL, "soap", limit_shapes[s][0], limit_shapes[s][1],
+               "max_precond_dim=1 beta1=0.9 beta2=0.95 weight_decay=0 lr=0.01");
+    rig_single(&adam, NULL, "adamw", limit_shapes[s][0], limit_shapes[s][1],
+               "beta1=0.9 beta2=0.95 weight_decay=0 lr=0.01");
+    double *start = to_double(adam.params[0].value, adam.params[0].count);
+    for (uint64_t t = 1; t <= STEPS; t++) {
+      gradient(&soap.params[0], FULL, t);
+      limit_step(&soap);
+      if (t == 1) continue;
+      gradient(&adam.params[0], FULL, t);
+      limit_step(&adam);
+    }
+    double *expected = to_double(adam.params[0].value, adam.params[0].count);
+    limit_assert_near(&soap, expected, start, 1e-4, "soap without a basis is not adamw");
+    free(expected);
+    free(start);
+    rig_stop(&adam);
+    rig_stop(&soap);
+  }
+}
+
+/* Rows, or columns, that are of equal norm are left alone by MuonEq; signs by AdaMuon's sign. */
+static void test_equal_lines(void **state)
+{
+  (void)state;
+  static const char *const options[3] = {"mu=0 inner=rows", "mu=0 inner=columns",
+                                         "mu=0 inner=sign"};
+  for (size_t s = 0; s < 3 * LIMIT_SHAPES; s++) {
+    rig a, b;
+    rig_single(&a, NULL, "spectral", limit_shapes[s / 3][0], limit_shapes[s / 3][1],
+               options[s % 3]);
+    rig_single(&b, NULL, "muon", limit_shapes[s / 3][0], limit_shapes[s / 3][1], "mu=0");
+    const size_t count = a.params[0].count;
+    double *start = to_double(b.params[0].value, count);
+    for (uint64_t t = 1; t <= 5; t++) {
+      gradient(&a.params[0], FULL, t);
+      for (size_t i = 0; i < count; i++)
+        a.params[0].grad[i] = b.params[0].grad[i] = a.params[0].grad[i] < 0 ? -1.0f : 1.0f;
+      limit_step(&a);
+      limit_step(&b);
+    }
+    double *expected = to_double(b.params[0].value, count);
+    limit_assert_near(&a, expected, start, 1e-4, options[s % 3]);
+    free(expected);
+    free(start);
+    rig_stop(&b);
+    rig_stop(&a);
+  }
+}
+
+/* The first step of Dion2 and SUMO, without any memory: the orthogonalisers topk and low_rank. */
+static void test_parts_of_the_lines_and_directions(void **state)
+{
+  (void)state;
+  static const char *const pairs[2][3] = {{"dion2",
+                                           "fraction=0.3 newton_schulz=you5 weight_decay=0",
+                                           "mu=0 ortho=topk fraction=0.3 weight_decay=0"},
+                                          {"sumo", "rank=5 weight_decay=0",
+                                           "mu=0 ortho=low_rank rank=5 newton_schulz=exact "
+                                           "weight_decay=0"}};
+  for (size_t s = 0; s < 2 * LIMIT_SHAPES; s++) {
+    const size_t *shape = limit_shapes[s / 2];
+    rig a, b;
+    rig_single(&a, NULL, "spectral", shape[0], shape[1], pairs[s % 2][2]);
+    rig_single(&b, NULL, pairs[s % 2][0], shape[0], shape[1], pairs[s % 2][1]);
+    gradient(&a.params[0], FULL, 4);
+    gradient(&b.params[0], FULL, 4);
+    limit_assert_direction(&a, &b, 1e-4, pairs[s % 2][2]);
+    rig_stop(&b);
+    rig_stop(&a);
+  }
+}
+
+/* Where the update takes every weight towards 0, cautious decay is decay. */
+static void test_cautious_everywhere(void **state)
+{
+  (void)state;
+  for (size_t s = 0; s < LIMIT_SHAPES; s++) {
+    rig a, b;
+    rig_single(&a, NULL, "spectral", limit_shapes[s][0], limit_shapes[s][1],
+               "mu=0 ortho=none graft=0 shape=none lr=0.1 weight_decay=1 decay=cautious");
+    rig_single(&b, NULL, "spectral", limit_shapes[s][0], limit_shapes[s][1],
+               "mu=0 ortho=none graft=0 shape=none lr=0.1 weight_decay=1");
+    const size_t count = a.params[0].count;
+    double *start = to_double(b.params[0].value, count);
+    for (int t = 0; t < 5; t++) {
+      memcpy(a.params[0].grad, a.params[0].value, count * sizeof(float));
+      memcpy(b.params[0].grad, b.params[0].value, count * sizeof(float));
+      limit_step(&a);
+      limit_step(&b);
+    }
+    double *expected = to_double(b.params[0].value, count);
+    limit_assert_near(&a, expected, start, 1e-5, "cautious decay is not decay");
+    free(expected);
+    free(start);
+    rig_stop(&b);
+    rig_stop(&a);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_soapmuon_without_a_basis),
+      cmocka_unit_test(test_soapmuon_without_newton_schulz),
+      cmocka_unit_test(test_soapmuon_with_the_eigenvalues),
+      cmocka_unit_test(test_muon2_without_newton_schulz),
+      cmocka_unit_test(test_soap_without_a_basis),
+      cmocka_unit_test(test_equal_lines),
+      cmocka_unit_test(test_parts_of_the_lines_and_directions),
+      cmocka_unit_test(test_cautious_everywhere),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
