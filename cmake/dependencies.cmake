@@ -29,16 +29,6 @@ endif()
 list(TRANSFORM OpenMP_C_LIB_NAMES PREPEND -l OUTPUT_VARIABLE MOUSSE_PC_OPENMP)
 list(JOIN MOUSSE_PC_OPENMP " " MOUSSE_PC_OPENMP)
 
-# Vector types and shuffles of theirs (linalg/lanes.h).
-include(CheckCSourceCompiles)
-check_c_source_compiles("
-  typedef float lanes __attribute__((vector_size(32)));
-  lanes f(lanes a, lanes b) { return __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13); }
-  int main(void) { return 0; }" MOUSSE_COMPILER_SHUFFLES)
-if(NOT MOUSSE_COMPILER_SHUFFLES)
-  message(FATAL_ERROR "${CMAKE_C_COMPILER} has no __builtin_shufflevector: GCC 12, clang 10 or newer is needed")
-endif()
-
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED) # header only: no library to link
 
 # Optional: without it everything is built but libmousse_mpi, and the program runs alone.

@@ -24,6 +24,8 @@ if(MOUSSE_SANITIZE)
   target_compile_options(mousse_flags INTERFACE
     -fsanitize=${MOUSSE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(mousse_flags INTERFACE -fsanitize=${MOUSSE_SANITIZE})
+endif()
+if(MOUSSE_SANITIZE OR NOT MOUSSE_CLONES)
   # Function multi-versioning resolves before the sanitizers' run-time is up.
   target_compile_definitions(mousse_flags INTERFACE MO_NO_CLONES)
 endif()

@@ -8,7 +8,7 @@ install(FILES include/mousse/mousse.h ${PROJECT_BINARY_DIR}/include/mousse/expor
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mousse)
 
 if(MOUSSE_HAVE_MPI)
-  install(TARGETS mousse_mpi_static mousse_mpi_shared EXPORT mousse-targets
+  install(TARGETS mousse_mpi_static mousse_mpi_shared EXPORT mousse-mpi-targets
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(FILES include/mousse/mousse_mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mousse)
@@ -16,6 +16,10 @@ endif()
 
 install(EXPORT mousse-targets NAMESPACE mousse:: FILE mousse-targets.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mousse)
+if(MOUSSE_HAVE_MPI) # apart: packages may leave it out
+  install(EXPORT mousse-mpi-targets NAMESPACE mousse:: FILE mousse-mpi-targets.cmake
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mousse)
+endif()
 configure_package_config_file(cmake/mousse-config.cmake.in
   ${PROJECT_BINARY_DIR}/mousse-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mousse)
@@ -41,4 +45,5 @@ endif()
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md"
         PATTERN images EXCLUDE)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.c")
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.c"
+        PATTERN configs EXCLUDE)

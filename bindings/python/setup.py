@@ -5,7 +5,6 @@ package. Needs CMake, a C compiler, a BLAS with LAPACKE and cffi; no network.
 """
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 
@@ -14,7 +13,7 @@ from setuptools.command.build_py import build_py
 
 here = pathlib.Path(__file__).resolve().parent
 source = here.parent.parent
-version = re.search(r"project\(mousse VERSION ([0-9.]+)", (source / "CMakeLists.txt").read_text()).group(1)
+version = (source / "VERSION").read_text().strip()
 
 
 class BuildWithLibrary(build_py):

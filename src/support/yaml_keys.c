@@ -183,7 +183,9 @@ mousse_status yaml_keys_parse(const char *path, const char *text, size_t size, y
     r->path = path;
     r->take = take;
     r->user = user;
-    yaml_parser_set_input_string(&r->parser, (const unsigned char *)text, size);
+    /* An empty buffer has no memory, and libyaml asserts that there is some. */
+    yaml_parser_set_input_string(&r->parser, (const unsigned char *)(size > 0 ? text : ""),
+                                 size);
     status = take_stream(r, error);
     drop_event(r);
     yaml_parser_delete(&r->parser);

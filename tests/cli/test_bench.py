@@ -39,7 +39,7 @@ class Bench(ProgramTest):
                 self.assertGreater(row["share"], 0, row)
                 self.assertGreater(row["of_limit"], 0, row)
             self.assertAlmostEqual(profile["waiting"] + sum(row["share"] for row in rows), 1, places=4)
-        table = self.output("bench", "--profile", "--quick", "--quiet")
+        table = self.output("bench", "--profile", "--quick", "--quiet").decode()
         for row in rows:
             self.assertIn(row["work"], table)
 

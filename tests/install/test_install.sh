@@ -20,7 +20,7 @@ pc=$(find "$prefix" -name mousse.pc)
 export PKG_CONFIG_PATH=${pc%/*}
 libdir=$(pkg-config --variable=libdir mousse)
 case $libdir in "$prefix"/*) ;; *) fail "libdir of mousse.pc is $libdir, not below $prefix" ;; esac
-version=$(sed -n 's/^project(mousse VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")
+version=$(cat "$source/VERSION")
 [ "$(pkg-config --modversion mousse)" = "$version" ] || fail "the version in mousse.pc is not the project's"
 
 run() { LD_LIBRARY_PATH=$libdir "$@" || fail "$1 failed"; }
@@ -80,9 +80,10 @@ grep -qiE 'cmocka|jansson|pcre|yaml|curl' "$work/library.log" && fail "the libra
 library=$(readlink -f "$libdir/libmousse.so")
 readelf -d "$library" | grep -q 'NEEDED.*libmpi' && fail "libmousse needs MPI"
 readelf -d "$library" | grep -q "SONAME.*libmousse\.so\.${version%.*}\]" || fail "the soname is not that of version ${version%.*}"
-others=$(nm -D --defined-only "$library" | awk '{print $3}' | sed 's/@.*//' | grep -v '^mousse_' || true)
+others=$(nm -D --defined-only "$library" | awk '{print $3}' | sed 's/@.*//' | grep -v '^mousse_' |
+  grep -vxF "MOUSSE_${version%.*}" || true) # the version of the symbols is one itself
 [ -z "$others" ] || fail "exported besides mousse_*: $others"
 for call in $(sed -n 's/^MOUSSE_API .*\b\(mousse_[a-z_]*\)(.*/\1/p' "$prefix/include/mousse/mousse.h"); do
-  nm -D --defined-only "$library" | grep -q " T $call\$" || fail "$call is declared and not exported"
+  nm -D --defined-only "$library" | grep -q " T $call@@MOUSSE_${version%.*}\$" || fail "$call is declared and not exported, or without its version"
 done
 echo "installed library: fine"

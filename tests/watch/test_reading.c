@@ -265,6 +265,22 @@ static void a_model_follows_its_runs(void **state)
   watch_model_close(&m);
 }
 
+/* As a process leaves them that was killed between making and writing them. */
+static void a_run_of_empty_files_is_a_run(void **state)
+{
+  static const char *const names[] = {"a/config.yaml", "a/metrics.jsonl", "a/events.jsonl",
+                                      "a/history.jsonl", "a/result.json"};
+  watch_model m;
+  mo_error error;
+  assert_int_equal(mkdir(scratch_path(state, "a"), 0700), 0);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) append(state, names[i], "");
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  assert_int_equal(m.count, 1);
+  assert_int_equal(m.runs[0]->course.step, 0);
+  watch_model_close(&m);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -273,6 +289,7 @@ int main(void)
       scratch_test(a_line_without_end_is_passed_over),
       scratch_test(links_and_pipes_are_not_opened),
       scratch_test(a_model_follows_its_runs),
+      scratch_test(a_run_of_empty_files_is_a_run),
       cmocka_unit_test(series_keep_extremes),
       cmocka_unit_test(scanned_steps_are_the_parsed_ones),
   };
