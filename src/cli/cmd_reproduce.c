@@ -18,7 +18,7 @@ static const char default_text[] = "data/austen.txt"; /* where scripts/get-corpu
 typedef struct values {
   int scale;
   char out[MO_SETTING_PATH], text[MO_SETTING_PATH], other_text[MO_SETTING_PATH],
-      data_dir[MO_SETTING_PATH];
+      data_dir[MO_SETTING_PATH], archive[MO_SETTING_PATH];
   char contenders[512];
   int64_t jobs, regimes;
   bool dry_run;
@@ -37,6 +37,9 @@ static const mo_setting rows[] = {
                     "text file for the figure fine-tuning to go on with (default: questions "
                     "made up by a few rules)"),
     MO_SETTING_TEXT(values, data_dir, "", "directory of token shards to train on instead"),
+    MO_SETTING_TEXT(values, archive, "",
+                    "file of finished runs: those in it are not made again, and in the end it "
+                    "has all"),
     MO_SETTING_INTEGER(values, jobs, "0", 0, 1024,
                        "runs at a time; 0: as many as the machine has cores"),
     MO_SETTING_INTEGER(values, regimes, "0", 0, STUDY_MOST_REGIMES,
@@ -151,6 +154,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
       .data_dir = v->data_dir[0] != '\0' ? v->data_dir : NULL,
       .text = text,
       .other_text = v->other_text[0] != '\0' ? v->other_text : NULL,
+      .archive = v->archive[0] != '\0' ? v->archive : NULL,
       .command = command,
       .execution = {.program = program,
                     .jobs = v->jobs > 0 ? (int)v->jobs : mo_threads_available(),

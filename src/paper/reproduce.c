@@ -6,6 +6,7 @@
 #include "data/shards/dataset.h"
 #include "paper/fine_tuning.h"
 #include "paper/synthetic_text.h"
+#include "study/run_archive.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -289,14 +290,34 @@ mousse_status reproduce_plan(const reproduction *what, study_runs *runs, mo_erro
   return status;
 }
 
+static mousse_status train_all(reproduction_work *w, const reproduction *what, int *stopped,
+                               mo_error *error)
+{
+  MO_TRY(make_runs(&w->protocol, &w->runs, what, stopped, error));
+  return *stopped == 0 ? fine_tune(w, what, stopped, error) : MOUSSE_OK;
+}
+
+/* Whatever ended is kept, also when a signal or a run that failed ended the rest. */
+static mousse_status train_and_archive(reproduction_work *w, const reproduction *what,
+                                       int *stopped, mo_error *error)
+{
+  const archived_study study = {what->directory, w->runs.directory};
+  if (what->archive == NULL) return train_all(w, what, stopped, error);
+  MO_TRY(mo_make_directories(w->runs.directory, error));
+  MO_TRY(run_archive_unpack(&study, what->archive, error));
+  const mousse_status status = train_all(w, what, stopped, error);
+  const mousse_status kept =
+      run_archive_write(&study, what->archive, status == MOUSSE_OK ? error : NULL);
+  return status != MOUSSE_OK ? status : kept;
+}
+
 static mousse_status work(reproduction_work *w, const reproduction *what, json_t **results,
                           int *stopped, mo_error *error)
 {
   MO_TRY(mo_make_directories(what->directory, error));
   if (what->data_dir == NULL) MO_TRY(make_data(what, w->data_dir, error));
   MO_TRY(make_other_data(what, w->data_dir, w->other_dir, error));
-  MO_TRY(make_runs(&w->protocol, &w->runs, what, stopped, error));
-  if (*stopped == 0) MO_TRY(fine_tune(w, what, stopped, error));
+  MO_TRY(train_and_archive(w, what, stopped, error));
   return *stopped == 0 ? finish(what, w, results, error) : MOUSSE_OK;
 }
 

@@ -19,6 +19,7 @@ typedef struct reproduction {
   const char *data_dir;   /* token shards; NULL: DIR/data, made from text */
   const char *text;       /* a text file; NULL: sentences made up here (synthetic_text.h) */
   const char *other_text; /* for fine-tuning; NULL: sentences of another kind */
+  const char *archive;    /* a file of finished runs (run_archive.h); NULL: none */
   const char *command;    /* to be named in the report */
   study_execution execution;
 } reproduction;

@@ -22,9 +22,15 @@ static record_status status_of(const char *name)
   return RECORD_UNKNOWN;
 }
 
-static mousse_status take(run_result *result, const json_t *object, const char *path,
-                          mo_error *error)
+static run_result unknown(void)
 {
+  return (run_result){.peak_bytes = NAN, .wall_seconds = NAN, .cpu_seconds = NAN};
+}
+
+mousse_status run_result_take(run_result *result, const json_t *object, const char *path,
+                              mo_error *error)
+{
+  *result = unknown();
   const char *name = json_string_value(json_object_get(object, "status"));
   result->status = status_of(name != NULL ? name : "");
   if (result->status == RECORD_UNKNOWN)
@@ -40,11 +46,6 @@ static mousse_status take(run_result *result, const json_t *object, const char *
   return MOUSSE_OK;
 }
 
-static run_result unknown(void)
-{
-  return (run_result){.peak_bytes = NAN, .wall_seconds = NAN, .cpu_seconds = NAN};
-}
-
 mousse_status run_result_parse(run_result *result, const char *path, const char *text,
                                size_t size, mo_error *error)
 {
@@ -54,7 +55,7 @@ mousse_status run_result_parse(run_result *result, const char *path, const char 
   if (object == NULL)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "%.300s: line %d: not JSON: %s", path, reason.line,
                    reason.text);
-  const mousse_status status = take(result, object, path, error);
+  const mousse_status status = run_result_take(result, object, path, error);
   json_decref(object);
   return status;
 }
@@ -82,14 +83,19 @@ static json_t *number(double value)
   return isfinite(value) ? json_real(value) : json_null();
 }
 
+json_t *run_result_json(const run_result *result)
+{
+  return json_pack("{s:s, s:I, s:o, s:o, s:o}", "status", status_names[result->status], "steps",
+                   (json_int_t)result->steps, "peak_bytes", whole(result->peak_bytes),
+                   "wall_seconds", number(result->wall_seconds), "cpu_seconds",
+                   number(result->cpu_seconds));
+}
+
 mousse_status run_result_write(const run_result *result, const char *directory, mo_error *error)
 {
   char path[LONGEST_PATH];
   MO_TRY(mo_path_join(path, sizeof path, directory, "result.json", error));
-  json_t *object = json_pack(
-      "{s:s, s:I, s:o, s:o, s:o}", "status", status_names[result->status], "steps",
-      (json_int_t)result->steps, "peak_bytes", whole(result->peak_bytes), "wall_seconds",
-      number(result->wall_seconds), "cpu_seconds", number(result->cpu_seconds));
+  json_t *object = run_result_json(result);
   char *text = json_dumps(object, JSON_REAL_PRECISION(9));
   json_decref(object);
   if (text == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%.300s: no memory for it", path);

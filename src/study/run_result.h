@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,10 @@ mousse_status run_result_read(run_result *result, const char *directory, mo_erro
 /* The same from text in memory; path is what messages call it. */
 mousse_status run_result_parse(run_result *result, const char *path, const char *text,
                                size_t size, mo_error *error);
+/* The same from the object itself. */
+mousse_status run_result_take(run_result *result, const json_t *object, const char *path,
+                              mo_error *error);
+json_t *run_result_json(const run_result *result); /* owned by the caller; NULL: no memory */
 mousse_status run_result_write(const run_result *result, const char *directory,
                                mo_error *error);
 

@@ -104,6 +104,37 @@ class Reproduce(ProgramTest):
         last = figure["charts"][1]["series"][1]["points"][-1]
         self.assertAlmostEqual(last[1], wanted, 6)
 
+    def test_an_archive_of_finished_runs_goes_on_elsewhere(self):
+        words = ["reproduce", "sides", "--scale", "smoke", "--quiet", "--archive", "runs.jsonl"]
+        process = subprocess.Popen([MOUSSE, *words, "--out", "here"], cwd=self.folder)
+        time.sleep(1.0)
+        process.terminate()
+        process.wait()
+        before = len(self.read("runs.jsonl").splitlines())
+        self.run_mousse(*words, "--out", "there")
+        lines = [json.loads(line) for line in self.read("runs.jsonl").splitlines()]
+        self.assertGreater(len(lines), before)
+        self.assertEqual({line["options"]["data_dir"] for line in lines}, {"@/data"})
+        self.run_mousse(*words, "--out", "at last")
+        self.assertFalse([path for path in os.listdir(os.path.join(self.folder, "at last/runs"))
+                          if os.path.exists(os.path.join(self.folder, "at last/runs", path, "checkpoints"))])
+        self.assertEqual(json.loads(self.read("at last/results.json"))["figures"],
+                         json.loads(self.read("there/results.json"))["figures"])
+
+    def test_a_damaged_archive_is_refused_by_its_line(self):
+        words = ["reproduce", "sides", "--scale", "smoke", "--quiet", "--archive", "runs.jsonl", "--out", "out"]
+        whole = {"name": "a", "options": {}, "result": {"status": "complete", "steps": 1}, "metrics": ""}
+        for change, wanted in (({"name": "../a"}, "it has no name of a run"), ({"name": ".."}, "it has no name of a run"),
+                               ({"metrics": 1}, "it lacks options or metrics"), ({"options": {"seed": 1}}, "is not a text"),
+                               ({"options": {"sead": "1"}}, "sead"), ({"result": {"status": "fine"}}, "status is 'fine'")):
+            with self.subTest(wanted), open(os.path.join(self.folder, "runs.jsonl"), "w") as file:
+                file.write(json.dumps({**whole, **change}) + "\n")
+                file.flush()
+                said = subprocess.run([MOUSSE, *words], cwd=self.folder, capture_output=True).stderr.decode()
+                self.assertIn("runs.jsonl: line 1: ", said)
+                self.assertIn(wanted, said)
+        self.assertEqual(os.listdir(os.path.join(self.folder, "out/runs")), [])
+
     def test_killed_and_started_again_it_gives_the_same(self):
         words = ["reproduce", "sides", "--scale", "smoke", "--quiet"]
         self.run_mousse(*words, "--out", "whole")

@@ -1,0 +1,192 @@
+/* run_archive.c - finished runs, packed into a file. */
+#include "study/run_archive.h"
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "study/metrics_line.h"
+#include "study/run_result.h"
+#include "train/options.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LARGEST_METRICS = 1 << 30, KEPT_STEPS = 32 };
+
+static mousse_status no_memory(const char *path, mo_error *error)
+{
+  return mo_fail(error, MOUSSE_NO_MEMORY, "%.300s: no memory to pack it", path);
+}
+
+/* DIR/data -> @/data */
+static void detach(char path[MO_SETTING_PATH], const char *directory)
+{
+  const size_t length = strlen(directory);
+  if (strncmp(path, directory, length) != 0 || path[length] != '/') return;
+  memmove(path + 1, path + length, strlen(path + length) + 1);
+  path[0] = '@';
+}
+
+/* Every option with its value: a default that changes later leaves old runs as they are. */
+static mousse_status options_object(const train_options *options, json_t *object,
+                                    mo_error *error)
+{
+  char key[96], text[MO_SETTING_PATH];
+  for (size_t i = 0; i < train_settings.count; i++) {
+    const mo_setting *row = &train_settings.rows[i];
+    if (!mo_setting_text(row, options, text, sizeof text))
+      return mo_fail(error, MOUSSE_OUT_OF_RANGE, "option '%s' is too long to save", row->name);
+    if (json_object_set_new(object, row->name, json_string(text)) != 0)
+      return mo_fail(error, MOUSSE_BAD_FORMAT, "option '%s' cannot be packed", row->name);
+  }
+  for (size_t i = 0; i < options->option_count; i++) {
+    const train_option *option = &options->options[i];
+    snprintf(key, sizeof key, "%s.%s", option->scalar ? "scalar" : "opt", option->name);
+    if (json_object_set_new(object, key, json_string(option->value)) != 0)
+      return mo_fail(error, MOUSSE_BAD_FORMAT, "option '%s' cannot be packed", key);
+  }
+  return MOUSSE_OK;
+}
+
+static mousse_status read_options(const archived_study *study, const char *run,
+                                  train_options *options, mo_error *error)
+{
+  static const run_notices nowhere = {NULL, NULL};
+  char path[MO_SETTING_PATH];
+  MO_TRY(mo_path_join(path, sizeof path, run, "run.yaml", error));
+  MO_TRY(options_defaults(options, error));
+  MO_TRY(options_read(options, path, &nowhere, error));
+  options->out[0] = '\0';
+  detach(options->data_dir, study->directory);
+  return MOUSSE_OK;
+}
+
+static mousse_status take_options(const archived_study *study, const char *run, json_t *object,
+                                  bool *from_another, mo_error *error)
+{
+  train_options *options = mo_allocate(NULL, sizeof *options);
+  if (options == NULL) return no_memory(run, error);
+  mousse_status status = read_options(study, run, options, error);
+  *from_another = options->init[0] != '\0';
+  if (status == MOUSSE_OK) status = options_object(options, object, error);
+  mo_release(NULL, options, sizeof *options);
+  return status;
+}
+
+/* Steps are passed over so that some 32 remain, with the telemetry that belongs to them. */
+static mousse_status keep_line(const char *text, size_t size, uint64_t stride, mo_buffer *kept,
+                               mo_error *error)
+{
+  metrics_line line;
+  MO_TRY(metrics_line_read(&line, text, size, error));
+  const bool wanted = line.kind == METRICS_VALIDATION || line.step % stride == 0;
+  metrics_line_release(&line);
+  if (wanted && !mo_buffer_add(kept, text, size))
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for its lines");
+  return MOUSSE_OK;
+}
+
+static mousse_status thin(const char *path, const char *text, size_t size, uint64_t stride,
+                          mo_buffer *kept, mo_error *error)
+{
+  size_t number = 0;
+  for (const char *line = text, *end = text + size; line < end;) {
+    mo_error reason = {{0}};
+    const char *newline = memchr(line, '\n', (size_t)(end - line));
+    const char *next = newline != NULL ? newline + 1 : end;
+    const mousse_status status = keep_line(line, (size_t)(next - line), stride, kept, &reason);
+    number++;
+    if (status != MOUSSE_OK)
+      return mo_fail(error, status, "%.300s: line %zu: %.160s", path, number, reason.text);
+    line = next;
+  }
+  return MOUSSE_OK;
+}
+
+static mousse_status take_metrics(const char *run, uint64_t steps, json_t *line,
+                                  mo_error *error)
+{
+  char path[MO_SETTING_PATH], *text = NULL;
+  size_t size = 0;
+  mo_buffer kept = {NULL, 0, 0};
+  MO_TRY(mo_path_join(path, sizeof path, run, "metrics.jsonl", error));
+  MO_TRY(mo_file_read(NULL, path, LARGEST_METRICS, &text, &size, error));
+  const uint64_t stride = (steps + KEPT_STEPS - 1) / KEPT_STEPS;
+  mousse_status status = thin(path, text, size, stride > 0 ? stride : 1, &kept, error);
+  if (status == MOUSSE_OK &&
+      json_object_set_new(line, "metrics",
+                          json_stringn(kept.size > 0 ? kept.data : "", kept.size)) != 0)
+    status = no_memory(path, error);
+  mo_buffer_close(&kept);
+  mo_release(NULL, text, size + 1);
+  return status;
+}
+
+static mousse_status add_line(mo_writer *writer, const json_t *line, mo_error *error)
+{
+  char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9));
+  if (text == NULL) return no_memory(writer->path, error);
+  mousse_status status = mo_writer_write(writer, text, strlen(text), error);
+  if (status == MOUSSE_OK) status = mo_writer_write(writer, "\n", 1, error);
+  free(text);
+  return status;
+}
+
+static mousse_status pack(const archived_study *study, const char *run, json_t *line,
+                          const run_result *result, mo_writer *writer, mo_error *error)
+{
+  bool from_another = false;
+  MO_TRY(take_options(study, run, json_object_get(line, "options"), &from_another, error));
+  if (from_another) return MOUSSE_OK;
+  if (json_object_set_new(line, "result", run_result_json(result)) != 0)
+    return no_memory(run, error);
+  MO_TRY(take_metrics(run, result->steps, line, error));
+  return add_line(writer, line, error);
+}
+
+static mousse_status pack_run(const archived_study *study, const char *name, mo_writer *writer,
+                              mo_error *error)
+{
+  char run[MO_SETTING_PATH];
+  run_result result;
+  MO_TRY(mo_path_join(run, sizeof run, study->runs, name, error));
+  MO_TRY(run_result_read(&result, run, error));
+  if (result.status == RECORD_UNKNOWN) return MOUSSE_OK;
+  json_t *line = json_pack("{s:s, s:{}}", "name", name, "options");
+  if (line == NULL) return no_memory(run, error);
+  const mousse_status status = pack(study, run, line, &result, writer, error);
+  json_decref(line);
+  return status;
+}
+
+static mousse_status pack_all(const archived_study *study, mo_writer *writer, mo_error *error)
+{
+  char path[MO_SETTING_PATH];
+  struct dirent **names = NULL;
+  const int count = scandir(study->runs, &names, NULL, alphasort);
+  mousse_status status =
+      count >= 0 ? MOUSSE_OK
+                 : mo_fail(error, MOUSSE_IO, "%s: %s", study->runs, strerror(errno));
+  for (int i = 0; i < count; i++) {
+    /* Others than runs are the lock and the directory itself. */
+    snprintf(path, sizeof path, "%s/%s/run.yaml", study->runs, names[i]->d_name);
+    if (status == MOUSSE_OK && access(path, F_OK) == 0)
+      status = pack_run(study, names[i]->d_name, writer, error);
+    free(names[i]);
+  }
+  free(names);
+  return status;
+}
+
+mousse_status run_archive_write(const archived_study *study, const char *path, mo_error *error)
+{
+  mo_writer writer;
+  MO_TRY(mo_writer_open(&writer, path, error));
+  const mousse_status status = pack_all(study, &writer, error);
+  if (status == MOUSSE_OK) return mo_writer_commit(&writer, error);
+  mo_writer_abandon(&writer);
+  return status;
+}

@@ -1,0 +1,30 @@
+/* run_archive.h - finished runs in one text file, small enough to be kept with the source: a
+ * study that takes days goes on from it elsewhere.
+ *
+ * A line of JSON per run, in the order of their names:
+ *
+ *     {"name": "...", "options": {...}, "result": {...}, "metrics": "..."}
+ *
+ * options: those of run.yaml, a data_dir in the study's directory as "@/..."; result: result.json;
+ * metrics: metrics.jsonl with all validations and at most some 32 of the steps. Checkpoints are
+ * not in it, and neither are runs that started from another one's, which need them.
+ */
+#ifndef MOUSSE_STUDY_RUN_ARCHIVE_H
+#define MOUSSE_STUDY_RUN_ARCHIVE_H
+
+#include "base/error.h"
+
+/* Where a study lies, and its runs in it. */
+typedef struct archived_study {
+  const char *directory, *runs; /* borrowed */
+} archived_study;
+
+/* Makes the directories of those runs that are in the file and were not begun here; no such file
+ * is an empty one. */
+mousse_status run_archive_unpack(const archived_study *study, const char *path,
+                                 mo_error *error);
+
+/* Writes all runs of the study that have ended. */
+mousse_status run_archive_write(const archived_study *study, const char *path, mo_error *error);
+
+#endif
