@@ -31,6 +31,21 @@ static const variant variants[] = {
 #include "paper/variants.def"
 };
 
+const char *const study_extras[] = {
+#define EXTRA(label, muon, mousse) label,
+#include "paper/extras.def"
+};
+const size_t study_extra_count = sizeof study_extras / sizeof *study_extras;
+
+/* The options of one, over each contender that has it. */
+static const struct {
+  const char *who, *label, *options;
+} extra_cells[] = {
+#define EXTRA(label, muon, mousse)                                                             \
+  {"muon", "muon, " label, muon}, {"mousse no-graft", "mousse no-graft, " label, mousse},
+#include "paper/extras.def"
+};
+
 enum {
   /* of all contenders in all regimes; of the paper's own only */
   VERDICT_FIGURES = FIGURE_BIT(verdict) | FIGURE_BIT(tuning) | FIGURE_BIT(steps_saved),
@@ -175,6 +190,8 @@ static unsigned figures_of(size_t who, study_schedule schedule, int regime)
   unsigned needed = VERDICT_FIGURES | (in_paper ? COSINE_FIGURES : 0);
   if (first && who == find_contender("mousse")) needed |= BASELINE_FIGURES;
   if (first && !in_paper) needed |= FIGURE_BIT(beyond);
+  if (first && (who == find_contender("muon") || who == find_contender("mousse no-graft")))
+    needed |= FIGURE_BIT(extras); /* with nothing added */
   if (first && (who == find_contender("mousse") || who == find_contender("adamw")))
     needed |= FIGURE_BIT(fine_tuning); /* Muon is tuned at home only */
   return needed;
@@ -279,6 +296,22 @@ static mousse_status add_variants(study_protocol *p, unsigned figures, const cha
   return MOUSSE_OK;
 }
 
+static mousse_status add_extras(study_protocol *p, unsigned figures, const char *data_dir,
+                                mo_error *error)
+{
+  for (size_t i = 0; i < sizeof extra_cells / sizeof *extra_cells; i++) {
+    const cell_plan plan = {.who = find_contender(extra_cells[i].who),
+                            .label = extra_cells[i].label,
+                            .options = extra_cells[i].options,
+                            .schedule = STUDY_COSINE,
+                            .percent = 100,
+                            .figures = FIGURE_BIT(extras),
+                            .data_dir = data_dir};
+    if ((figures & FIGURE_BIT(extras)) != 0) MO_TRY(add_cell(p, &plan, NULL, error));
+  }
+  return MOUSSE_OK;
+}
+
 /* Muon and AdamW belong to every comparison: they are its control. */
 mousse_status contenders_add(unsigned *contenders, const char *name, mo_error *error)
 {
@@ -300,7 +333,8 @@ mousse_status protocol_plan(study_protocol *p, const study_scale *scale, study_r
                             const char *data_dir, mo_error *error)
 {
   const unsigned figures = request.figures;
-  const unsigned slope = figures & VERDICT_FIGURES, own = figures & FIGURE_BIT(steps_saved);
+  const unsigned slope = figures & (VERDICT_FIGURES | FIGURE_BIT(extras)),
+                 own = figures & FIGURE_BIT(steps_saved);
   *p = (study_protocol){.scale = scale};
   for (int regime = 0; regime < scale->regime_count; regime++) {
     MO_TRY(add_contenders(p, STUDY_COSINE, regime, request, data_dir, error));
@@ -308,6 +342,7 @@ mousse_status protocol_plan(study_protocol *p, const study_scale *scale, study_r
   }
   MO_TRY(add_shorter(p, "mousse", "mousse, shorter", 0, own, data_dir, error));
   MO_TRY(add_lengths(p, figures, data_dir, error));
+  MO_TRY(add_extras(p, figures, data_dir, error));
   MO_TRY(add_variants(p, figures, data_dir, error));
   return add_contenders(p, STUDY_WSD, 0, request, data_dir, error);
 }

@@ -42,6 +42,11 @@ typedef struct study_contender {
 extern const study_contender study_contenders[];
 extern const size_t study_contender_count;
 
+/* What goes with Muon and with Mousse: extras.def. Its cells are "muon, NAME" and "mousse no-graft,
+ * NAME". */
+extern const char *const study_extras[];
+extern const size_t study_extra_count;
+
 typedef struct study_cell {
   char name[96];         /* "cosine,64x3,8k,mousse": the first part of its runs' names */
   const char *optimizer; /* "mousse" */
