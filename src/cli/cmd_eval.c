@@ -45,12 +45,11 @@ static const mo_setting rows[] = {
     MO_SETTING_INTEGER(eval_values, val_tokens, "0", 0, 1e15,
                        "stop after this many tokens; 0: all"),
     MO_SETTING_INTEGER(eval_values, threads, "0", 0, 1024, "threads; 0: one per core"),
-    MO_SETTING_SWITCH(
-        eval_values, separate_documents, "false",
-        "attention does not cross from one document into the next; a run's own data "
-        "are scored as the run does it"),
+    MO_SETTING_SWITCH(eval_values, separate_documents, "false",
+                      "attention does not cross from one document into the next; a run's own "
+                      "data is scored as in the run"),
     MO_SETTING_SWITCH(eval_values, allow_other_tokenizer, "false",
-                      "score although the data's tokenizer is not that of the model"),
+                      "score although the data's tokenizer is not the model's"),
     MO_SETTING_SWITCH(eval_values, json, "false",
                       "print {\"loss\": nats, \"perplexity\": ..., \"tokens\": ...}"),
 };

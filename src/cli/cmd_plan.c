@@ -21,10 +21,10 @@ typedef struct plan_values {
 static const mo_setting rows[] = {
     RUN_CONFIG_ROW,
     MO_SETTING_INTEGER(plan_values, ranks, "1", 1, 1024, "processes, as in mpirun -n"),
-    MO_SETTING_TEXT(plan_values, model, "", "the same as preset"),
-    MO_SETTING_INTEGER(plan_values, batch, "0", 0, 1e12,
-                       "tokens in a step, rounded to whole sequences for every rank; 0: "
-                       "batch_size says it"),
+    MO_SETTING_TEXT(plan_values, model, "", "another name for --preset"),
+    MO_SETTING_INTEGER(
+        plan_values, batch, "0", 0, 1e12,
+        "tokens in a step, rounded to whole sequences for every rank; 0: as --batch-size says"),
     MO_SETTING_NUMBER(plan_values, gflops, "0", 0, 1e9,
                       "speed of a matrix product on a rank; 0: that of this machine, measured"),
     MO_SETTING_NUMBER(plan_values, bandwidth, "1", 1e-6, 1e6,
@@ -203,13 +203,13 @@ const cli_command command_plan = {
     .name = "plan",
     .summary = "Predict memory, traffic and time of a run on several ranks",
     .arguments = "",
-    .details =
-        "The same batch on 1, 2, 4, ... 1024 ranks and on as many as asked for. Figures are "
-        "those of the rank with most, copy that of rank 0, from which checkpoints are written; "
-        "GB is 10^9 bytes, TF 10^12 operations, and all are "
-        "per step. 'overlapped s' is a step with --overlap.\n\n"
-        "  mousse plan --ranks 8 --model 834M --batch 2M\n"
-        "  mousse plan --ranks 8 --model 834M --batch 2M --gflops 2000 --bandwidth 12\n",
+    .details = "The same batch on 1, 2, 4, ... 1024 ranks and on as many as asked for. Figures "
+               "are those of the rank that has most; "
+               "'copy' is that of rank 0, from which checkpoints are written; "
+               "GB is 10^9 bytes, TF 10^12 operations, and all are "
+               "per step. 'overlapped s' is a step with --overlap.\n\n"
+               "  mousse plan --ranks 8 --model 834M --batch 2M\n"
+               "  mousse plan --ranks 8 --model 834M --batch 2M --gflops 2000 --bandwidth 12\n",
     .settings = MO_SETTINGS(rows),
     .base = &train_settings,
     .values_bytes = sizeof(plan_values),

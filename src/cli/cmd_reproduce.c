@@ -41,7 +41,7 @@ static const mo_setting rows[] = {
     MO_SETTING_INTEGER(reproduce_values, jobs, "0", 0, 1024,
                        "runs at a time; 0: as many as the machine has cores"),
     MO_SETTING_INTEGER(reproduce_values, regimes, "0", 0, STUDY_MOST_REGIMES,
-                       "only the first regimes of the scale, so many; 0: all"),
+                       "only this many regimes of the scale, from the first on; 0: all"),
     MO_SETTING_TEXT(reproduce_values, contenders, "",
                     "only these, separated by commas, beside Muon and AdamW; for the figures "
                     "verdict and tuning"),

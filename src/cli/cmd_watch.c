@@ -21,11 +21,13 @@ static const mo_setting rows[] = {
     MO_SETTING_INTEGER(watch_values, port, "0", 0, 65535,
                        "port of the page; 0: 8787, or a free one where that is taken"),
     MO_SETTING_SWITCH(watch_values, open, "false", "open the page in a browser"),
-    MO_SETTING_SWITCH(watch_values, terminal, "false",
-                      "show the runs in this terminal instead; once, where it is none"),
+    MO_SETTING_SWITCH(
+        watch_values, terminal, "false",
+        "show the runs as text in this terminal instead; where output is no terminal, once"),
     MO_SETTING_TEXT(watch_values, bind, "",
-                    "address of this machine to be reached at from others, such as 0.0.0.0; "
-                    "then the page asks for a token (default: 127.0.0.1, this machine only)"),
+                    "address at which other machines reach this one, such as 0.0.0.0; the page "
+                    "then asks for a "
+                    "token (default: 127.0.0.1, this machine only)"),
     MO_SETTING_TEXT(watch_values, token, "",
                     "token to ask for; with --bind, by default, a new one that is printed"),
 };

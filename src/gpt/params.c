@@ -5,7 +5,6 @@
 #include "base/parallel.h"
 #include "base/random.h"
 
-
 size_t gpt_parameter_count(const gpt_config *config)
 {
   const gpt_config resolved = gpt_config_resolved(config);
