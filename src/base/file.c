@@ -91,7 +91,12 @@ mousse_status mo_map_open(mo_map *map, const char *path, mo_error *error)
       close(fd);
       return status;
     }
-    *map = (mo_map){data, size};
+    *map = (mo_map){.data = data, .size = size};
+  }
+  struct stat info;
+  if (fstat(fd, &info) == 0) {
+    map->device = info.st_dev;
+    map->inode = info.st_ino;
   }
   close(fd);
   return MOUSSE_OK;

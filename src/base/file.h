@@ -23,6 +23,7 @@ mousse_status mo_file_read(const mo_allocator *allocator, const char *path, size
 typedef struct mo_map {
   const unsigned char *data; /* owned by the map; NULL for an empty file */
   size_t size;
+  uint64_t device, inode; /* which file that is, whatever its path names later */
 } mo_map;
 
 mousse_status mo_map_open(mo_map *map, const char *path, mo_error *error);

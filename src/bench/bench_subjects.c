@@ -21,11 +21,11 @@ static const struct {
     {"polargrad", "newton_schulz=jordan5"},
 };
 
-typedef struct listing {
+typedef struct subject_listing {
   bench_subject *rows;
   size_t count;
   mo_error *error;
-} listing;
+} subject_listing;
 
 static const mousse_option *find_option(const char *algorithm, const char *name)
 {
@@ -107,7 +107,7 @@ mousse_status bench_subject_create(const bench_subject *s, int threads, mousse_o
   return set_options(*opt, s->options, error);
 }
 
-static mousse_status add_row(listing *l, const bench_subject *s)
+static mousse_status add_row(subject_listing *l, const bench_subject *s)
 {
   mousse_optimizer *opt = NULL;
   if (l->count == BENCH_MOST_OPTIMIZERS)
@@ -120,7 +120,7 @@ static mousse_status add_row(listing *l, const bench_subject *s)
 }
 
 /* With both sides and with the small one where they can be chosen, and its variants. */
-static mousse_status add_default_rows(listing *l, const char *algorithm)
+static mousse_status add_default_rows(subject_listing *l, const char *algorithm)
 {
   bench_subject s = as_it_comes(algorithm);
   MO_TRY(add_row(l, &s));
@@ -182,7 +182,7 @@ static mousse_status add_option(bench_subject *s, const char *part, mo_error *er
   return MOUSSE_OK;
 }
 
-static mousse_status add_entry(listing *l, const char *entry)
+static mousse_status add_entry(subject_listing *l, const char *entry)
 {
   char part[BENCH_OPTIONS_TEXT];
   const char *name = NULL, *rest = entry;
@@ -197,7 +197,7 @@ static mousse_status add_entry(listing *l, const char *entry)
   return add_row(l, &s);
 }
 
-static mousse_status add_list(listing *l, const char *entries)
+static mousse_status add_list(subject_listing *l, const char *entries)
 {
   while (entries != NULL) {
     char entry[BENCH_OPTIONS_TEXT];
@@ -210,7 +210,7 @@ static mousse_status add_list(listing *l, const char *entries)
 mousse_status bench_list_subjects(const bench_options *options, bench_subject *list,
                                   size_t *count, mo_error *error)
 {
-  listing l = {list, 0, error};
+  subject_listing l = {list, 0, error};
   const char *name = NULL;
   if (options->optimizers != NULL) MO_TRY(add_list(&l, options->optimizers));
   for (size_t i = 0; options->optimizers == NULL && (name = mousse_algorithm_name(i)) != NULL;

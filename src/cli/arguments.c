@@ -44,10 +44,10 @@ typedef struct parser {
 } parser;
 
 /* Where an option is stored: in the command's own struct or in what all commands share. */
-typedef struct target {
+typedef struct found_setting {
   const mo_setting *row;
   void *values;
-} target;
+} found_setting;
 
 static const mo_setting *find_own(const cli_command *command, const char *name)
 {
@@ -64,11 +64,11 @@ const mo_setting *arguments_find(const cli_command *command, const char *name)
   return row;
 }
 
-static target find(const parser *p, const char *name)
+static found_setting find(const parser *p, const char *name)
 {
   const mo_setting *row = arguments_find(p->command, name);
-  if (row != NULL) return (target){row, p->values};
-  return (target){mo_settings_find(&common_settings, name), p->common};
+  if (row != NULL) return (found_setting){row, p->values};
+  return (found_setting){mo_settings_find(&common_settings, name), p->common};
 }
 
 /* 'learning-rate' is understood, and its name here is told once. */
@@ -145,7 +145,7 @@ static mousse_status take_other(parser *p, const char *name, const char *given,
   return status == MOUSSE_UNKNOWN_NAME ? unknown_option(command, name, error) : status;
 }
 
-static mousse_status set(parser *p, const char *name, target found, const char *text,
+static mousse_status set(parser *p, const char *name, found_setting found, const char *text,
                          mo_error *error)
 {
   note_other_name(p, name, found.row);
@@ -164,10 +164,10 @@ static mousse_status needs_value(const mo_setting *row, const char *name, mo_err
 static mousse_status take_named(parser *p, const char *name, const char *given,
                                 const char *next, size_t *used, mo_error *error)
 {
-  const target found = find(p, name);
+  const found_setting found = find(p, name);
   if (found.row == NULL && given == NULL &&
       (strncmp(name, "no-", 3) == 0 || strncmp(name, "no_", 3) == 0)) {
-    const target positive = find(p, name + 3);
+    const found_setting positive = find(p, name + 3);
     if (positive.row != NULL && positive.row->type == MO_TYPE_SWITCH)
       return set(p, name + 3, positive, "false", error);
   }

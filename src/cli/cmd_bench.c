@@ -11,35 +11,35 @@
 #include <jansson.h>
 #include <stdio.h>
 
-typedef struct values {
+typedef struct bench_values {
   bool quick, json, profile;
   int64_t threads, layers;
   int64_t batch;
   char cores[256], preset[64];
   double bandwidth;
   char optimizers[MO_SETTING_PATH];
-} values;
+} bench_values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_SWITCH(values, quick, "false",
+    MO_SETTING_SWITCH(bench_values, quick, "false",
                       "a minute or two: common optimizers, fewer matrices, one repetition"),
-    MO_SETTING_SWITCH(values, profile, "false",
+    MO_SETTING_SWITCH(bench_values, profile, "false",
                       "instead: where the time of forward and backward goes, by kinds of work"),
-    MO_SETTING_SWITCH(values, json, "false", "print one JSON object"),
-    MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "threads; 0: one per core"),
-    MO_SETTING_INTEGER(values, layers, "0", 0, 12,
+    MO_SETTING_SWITCH(bench_values, json, "false", "print one JSON object"),
+    MO_SETTING_INTEGER(bench_values, threads, "0", 0, 1024, "threads; 0: one per core"),
+    MO_SETTING_INTEGER(bench_values, layers, "0", 0, 12,
                        "layers of the 162M model whose matrices are measured; 0: 2, or 1 when "
                        "quick; with --cores, of the model; 0: all"),
-    MO_SETTING_TEXT(values, cores, "",
+    MO_SETTING_TEXT(bench_values, cores, "",
                     "predict a step on machines with so many cores each, such as 8,32,128, and "
                     "measure nothing else"),
-    MO_SETTING_TEXT(values, preset, "",
+    MO_SETTING_TEXT(bench_values, preset, "",
                     "with --cores: the model; empty: 162M, or tiny when quick"),
-    MO_SETTING_INTEGER(values, batch, "64k", 1, 1e12, "with --cores: tokens per step"),
+    MO_SETTING_INTEGER(bench_values, batch, "64k", 1, 1e12, "with --cores: tokens per step"),
     MO_SETTING_NUMBER(
-        values, bandwidth, "0", 0, 1e6,
+        bench_values, bandwidth, "0", 0, 1e6,
         "with --cores: memory bandwidth of those machines in GB/s; 0: 4 per core"),
-    MO_SETTING_TEXT(values, optimizers, "",
+    MO_SETTING_TEXT(bench_values, optimizers, "",
                     "measure these alone, without models and threads: "
                     "name,name:option=value,..."),
 };
@@ -171,7 +171,8 @@ static void print_json(const bench_report *r)
   json_decref(root);
 }
 
-static mousse_status predict_cores(const cli_invocation *call, const values *v, mo_error *error)
+static mousse_status predict_cores(const cli_invocation *call, const bench_values *v,
+                                   mo_error *error)
 {
   cores_report report;
   cli_progress bar = progress_start("bench", "part", 1, 0, call->quiet);
@@ -193,7 +194,7 @@ static mousse_status predict_cores(const cli_invocation *call, const values *v, 
   return MOUSSE_OK;
 }
 
-static mousse_status run_profiles(const values *v, const bench_options *options,
+static mousse_status run_profiles(const bench_values *v, const bench_options *options,
                                   cli_progress *bar, mo_error *error)
 {
   bench_profiles profiles;
@@ -207,7 +208,7 @@ static mousse_status run_profiles(const values *v, const bench_options *options,
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  const values *v = call->values;
+  const bench_values *v = call->values;
   if (v->cores[0] != '\0') return predict_cores(call, v, error);
   bench_report report;
   char speed[32];
@@ -266,6 +267,6 @@ const cli_command command_bench = {
         "  mousse bench --optimizers muon,soapmuon:sides=small\n"
         "  mousse bench --cores 8,32,128\n",
     .settings = MO_SETTINGS(rows),
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(bench_values),
     .run = run,
 };

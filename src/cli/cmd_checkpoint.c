@@ -18,20 +18,20 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct values {
+typedef struct checkpoint_values {
   char out[MO_SETTING_PATH];
   int format, type;
-} values;
+} checkpoint_values;
 
 typedef enum export_format { EXPORT_MOUSSE, EXPORT_HF, EXPORT_GGUF, EXPORT_LLMC } export_format;
 static const char *const format_names[] = {"mousse", "hf", "gguf", "llmc", NULL};
 
 static const mo_setting rows[] = {
-    MO_SETTING_TEXT(values, out, "",
+    MO_SETTING_TEXT(checkpoint_values, out, "",
                     "export, branch: directory to write, or file for gguf and llmc (required)"),
-    MO_SETTING_CHOICE(values, format, "mousse", format_names,
+    MO_SETTING_CHOICE(checkpoint_values, format, "mousse", format_names,
                       "export: for mousse, Hugging Face's libraries, llama.cpp or llm.c"),
-    MO_SETTING_CHOICE(values, type, "f32", number_type_names,
+    MO_SETTING_CHOICE(checkpoint_values, type, "f32", number_type_names,
                       "export: numbers of the file; q8_0 for gguf only, f32 for mousse"),
 };
 
@@ -180,7 +180,7 @@ static const char *last_part(const char *path)
 }
 
 /* What is there stays as it is: a model gets a place of its own. */
-static mousse_status check_free(const values *v, mo_error *error)
+static mousse_status check_free(const checkpoint_values *v, mo_error *error)
 {
   const bool file = v->format == EXPORT_GGUF || v->format == EXPORT_LLMC;
   if (file ? access(v->out, F_OK) != 0 : run_directory_is_free(v->out)) return MOUSSE_OK;
@@ -206,7 +206,7 @@ static mousse_status open_tokenizer(mo_tokenizer *tokenizer, const char *folder,
 /* What reads the files that were written. */
 static void suggest_model(const cli_invocation *call, const char *tokenizer)
 {
-  const values *v = call->values;
+  const checkpoint_values *v = call->values;
   if (v->format == EXPORT_GGUF)
     next_step_words(call, "llama-cli -m %s", v->out);
   else if (v->format == EXPORT_LLMC)
@@ -218,7 +218,7 @@ static void suggest_model(const cli_invocation *call, const char *tokenizer)
 static mousse_status export_model(const cli_invocation *call, const run_notices *notices,
                                   mo_error *error)
 {
-  const values *v = call->values;
+  const checkpoint_values *v = call->values;
   model_files files;
   gpt_params *params = NULL;
   mo_tokenizer tokenizer = {0};
@@ -251,7 +251,7 @@ static mousse_status branch(const char *init, const char *out, const run_notices
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  const values *v = call->values;
+  const checkpoint_values *v = call->values;
   const char *action = call->arguments[0], *path = call->arguments[1];
   const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
   if (strcmp(action, "list") == 0) return print_list(call, path, error);
@@ -286,7 +286,7 @@ const cli_command command_checkpoint = {
         "  mousse checkpoint export runs/book --format hf --out book-hf\n"
         "  mousse checkpoint export runs/book --format gguf --type q8_0 --out book.gguf\n",
     .settings = MO_SETTINGS(rows),
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(checkpoint_values),
     .least_arguments = 2,
     .most_arguments = 2,
     .run = run,

@@ -15,18 +15,19 @@
 
 enum { GPT2_END_OF_TEXT = 50256, SHOWN_UNUSED = 8, MOST_IDS = 1 << 20 };
 
-typedef struct values {
+typedef struct data_values {
   char tokenizer[MO_SETTING_PATH];
   int64_t vocabulary, excerpt;
   bool json;
-} values;
+} data_values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_TEXT(values, tokenizer, "", "tokenizer of the shards; by default the one there"),
-    MO_SETTING_INTEGER(values, vocabulary, "0", 0, 2147483647,
+    MO_SETTING_TEXT(data_values, tokenizer, "",
+                    "tokenizer of the shards; by default the one there"),
+    MO_SETTING_INTEGER(data_values, vocabulary, "0", 0, 2147483647,
                        "number of token ids; 0: the tokenizer's"),
-    MO_SETTING_INTEGER(values, excerpt, "80", 0, 1e6, "tokens to show as text; 0: none"),
-    MO_SETTING_SWITCH(values, json, "false", "print one JSON object"),
+    MO_SETTING_INTEGER(data_values, excerpt, "80", 0, 1e6, "tokens to show as text; 0: none"),
+    MO_SETTING_SWITCH(data_values, json, "false", "print one JSON object"),
 };
 
 typedef struct part {
@@ -49,7 +50,7 @@ typedef struct findings {
   mo_buffer excerpt;
 } findings;
 
-static mousse_status find_vocabulary(findings *f, const values *v, mo_error *error)
+static mousse_status find_vocabulary(findings *f, const data_values *v, mo_error *error)
 {
   mo_dataset made;
   struct stat info;
@@ -88,7 +89,7 @@ static mousse_status take_excerpt(findings *f, const shard_set *set, int64_t tok
   return status;
 }
 
-static mousse_status look_at(findings *f, const values *v, int number, const char *name,
+static mousse_status look_at(findings *f, const data_values *v, int number, const char *name,
                              mo_error *error)
 {
   shard_set set;
@@ -178,7 +179,7 @@ static void print_json(const findings *f)
 }
 
 /* A directory has splits; a file or a pattern is just some shards. */
-static mousse_status look(findings *f, const values *v, mo_error *error)
+static mousse_status look(findings *f, const data_values *v, mo_error *error)
 {
   struct stat info;
   f->seen = mo_allocate(NULL, MOST_IDS * sizeof *f->seen);
@@ -207,7 +208,7 @@ static void suggest(const cli_invocation *call, const findings *f)
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  const values *v = call->values;
+  const data_values *v = call->values;
   findings f = {.directory = call->arguments[0]};
   const mousse_status status = look(&f, v, error);
   if (status == MOUSSE_OK && v->json)
@@ -227,7 +228,7 @@ const cli_command command_data = {
     .arguments = "DIRECTORY",
     .details = "  mousse data data/book\n",
     .settings = MO_SETTINGS(rows),
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(data_values),
     .least_arguments = 1,
     .most_arguments = 1,
     .run = run,

@@ -9,22 +9,24 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct values {
+typedef struct download_values {
   char out[MO_SETTING_PATH], base[MO_SETTING_PATH], tokenizer_base[MO_SETTING_PATH];
   int64_t shards, retries;
   double pause;
-} values;
+} download_values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_TEXT(values, out, "", "directory to write to; by default data/NAME"),
-    MO_SETTING_INTEGER(values, shards, "0", 0, 1e6,
+    MO_SETTING_TEXT(download_values, out, "", "directory to write to; by default data/NAME"),
+    MO_SETTING_INTEGER(download_values, shards, "0", 0, 1e6,
                        "how many training shards besides the validation shard; 0: all"),
-    MO_SETTING_TEXT(values, base, "", "address to fetch from instead of the published one"),
-    MO_SETTING_TEXT(values, tokenizer_base, "",
+    MO_SETTING_TEXT(download_values, base, "",
+                    "address to fetch from instead of the published one"),
+    MO_SETTING_TEXT(download_values, tokenizer_base, "",
                     "address of the tokenizer's files; by default that of --base, else the "
                     "published one"),
-    MO_SETTING_INTEGER(values, retries, "5", 0, 1000, "how many times to retry a failed file"),
-    MO_SETTING_NUMBER(values, pause, "1", 0, 3600,
+    MO_SETTING_INTEGER(download_values, retries, "5", 0, 1000,
+                       "how many times to retry a failed file"),
+    MO_SETTING_NUMBER(download_values, pause, "1", 0, 3600,
                       "seconds before the first retry; doubled each time"),
 };
 
@@ -55,7 +57,7 @@ static void show(void *user, uint64_t done, uint64_t total)
 
 /* Where to, and how. */
 typedef struct job {
-  const values *values;
+  const download_values *values;
   const published_set *set;
   char directory[MO_SETTING_PATH];
   bool quiet;
@@ -96,7 +98,7 @@ static mousse_status fetch_shards(const job *j, uint64_t wanted, mo_error *error
 /* From another address, other contents may be meant; then they only have to fit the shards. */
 static mousse_status fetch_tokenizer(const job *j, mo_error *error)
 {
-  const values *v = j->values;
+  const download_values *v = j->values;
   const char *other = v->tokenizer_base[0] != '\0' ? v->tokenizer_base : v->base;
   mo_tokenizer tokenizer;
   for (size_t i = 0; i < sizeof j->set->tokenizer / sizeof *j->set->tokenizer; i++) {
@@ -116,7 +118,7 @@ static mousse_status fetch_tokenizer(const job *j, mo_error *error)
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  const values *v = call->values;
+  const download_values *v = call->values;
   job j = {.values = v, .set = find_set(call->arguments[0]), .quiet = call->quiet};
   if (j.set == NULL) return unknown_set(call->arguments[0], error);
   snprintf(j.directory, sizeof j.directory, "data/%s", j.set->name);
@@ -148,7 +150,7 @@ const cli_command command_download = {
         "it stopped.\n\n"
         "  mousse download fineweb10B --shards 8 --out data/fineweb10B\n",
     .settings = MO_SETTINGS(rows),
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(download_values),
     .least_arguments = 1,
     .most_arguments = 1,
     .run = run,

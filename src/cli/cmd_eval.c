@@ -21,40 +21,42 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-typedef struct values {
+typedef struct eval_values {
   char init[MO_SETTING_PATH], data_dir[MO_SETTING_PATH];
   int split;
   int64_t sequence_length, device_batch_size, val_tokens, threads;
   bool separate_documents, allow_other_tokenizer, json;
-} values;
+} eval_values;
 
 static const char *const split_names[] = {"val", "train", NULL};
 
 static const mo_setting rows[] = {
     MO_SETTING_TEXT(
-        values, init, "",
+        eval_values, init, "",
         "a run, a checkpoint, a model folder (ours or Hugging Face's) or a file of weights "
         "(required)"),
-    MO_SETTING_TEXT(values, data_dir, "", "directory of token shards; by default the run's"),
-    MO_SETTING_CHOICE(values, split, "val", split_names, "which shards"),
-    MO_SETTING_INTEGER(values, sequence_length, "0", 0, 1048576,
+    MO_SETTING_TEXT(eval_values, data_dir, "",
+                    "directory of token shards; by default the run's"),
+    MO_SETTING_CHOICE(eval_values, split, "val", split_names, "which shards"),
+    MO_SETTING_INTEGER(eval_values, sequence_length, "0", 0, 1048576,
                        "tokens in a window; 0: the model's context"),
-    MO_SETTING_INTEGER(values, device_batch_size, "8", 1, 1e6, "windows computed at a time"),
-    MO_SETTING_INTEGER(values, val_tokens, "0", 0, 1e15, "stop after this many tokens; 0: all"),
-    MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "threads; 0: one per core"),
-    MO_SETTING_SWITCH(
-        values, separate_documents, "false",
-        "attention does not cross from one document into the next; a run's own data "
-        "are scored as the run does it"),
-    MO_SETTING_SWITCH(values, allow_other_tokenizer, "false",
-                      "score although the data's tokenizer is not that of the model"),
-    MO_SETTING_SWITCH(values, json, "false",
+    MO_SETTING_INTEGER(eval_values, device_batch_size, "8", 1, 1e6,
+                       "windows computed at a time"),
+    MO_SETTING_INTEGER(eval_values, val_tokens, "0", 0, 1e15,
+                       "stop after this many tokens; 0: all"),
+    MO_SETTING_INTEGER(eval_values, threads, "0", 0, 1024, "threads; 0: one per core"),
+    MO_SETTING_SWITCH(eval_values, separate_documents, "false",
+                      "attention does not cross from one document into the next; a run's own "
+                      "data is scored as in the run"),
+    MO_SETTING_SWITCH(eval_values, allow_other_tokenizer, "false",
+                      "score although the data's tokenizer is not the model's"),
+    MO_SETTING_SWITCH(eval_values, json, "false",
                       "print {\"loss\": nats, \"perplexity\": ..., \"tokens\": ...}"),
 };
 
 /* The data directory: as given, or from the run's own configuration. */
-static mousse_status find_data(const values *v, const model_files *files, train_options *run,
-                               mo_error *error)
+static mousse_status find_data(const eval_values *v, const model_files *files,
+                               train_options *run, mo_error *error)
 {
   char path[4096];
   MO_TRY(options_defaults(run, error));
@@ -74,7 +76,7 @@ static void tick(void *user, uint64_t done, uint64_t all)
   progress_update(bar, (double)done);
 }
 
-static mousse_status score(const values *v, gpt_params *params, const shard_set *set,
+static mousse_status score(const eval_values *v, gpt_params *params, const shard_set *set,
                            const uint32_t *byte_lengths, uint32_t document_token, bool quiet,
                            evaluation *result, mo_error *error)
 {
@@ -143,7 +145,7 @@ static mousse_status find_document_token(const mo_tokenizer *tokenizer, const ch
 }
 
 /* The data with their tokenizer, which must be the model's. */
-static mousse_status score_data(const values *v, const model_files *files,
+static mousse_status score_data(const eval_values *v, const model_files *files,
                                 const train_options *run, gpt_params *params, bool quiet,
                                 evaluation *result, mo_error *error)
 {
@@ -177,7 +179,7 @@ static mousse_status score_data(const values *v, const model_files *files,
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  const values *v = call->values;
+  const eval_values *v = call->values;
   const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
   model_files files;
   train_options of_model;
@@ -202,6 +204,6 @@ const cli_command command_eval = {
     .details = "  mousse eval --init runs/book\n"
                "  mousse eval --init model.safetensors --data-dir data/book --json\n",
     .settings = MO_SETTINGS(rows),
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(eval_values),
     .run = run,
 };

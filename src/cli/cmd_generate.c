@@ -9,19 +9,20 @@
 
 enum { LARGEST_PROMPT = 1 << 26 };
 
-typedef struct values {
+typedef struct generate_values {
   writing_values writing;
   char prompt[MO_SETTING_PATH], prompt_file[MO_SETTING_PATH];
   int64_t samples;
   bool interactive;
-} values;
+} generate_values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_TEXT(values, prompt, "", "what the text starts with; - reads standard input"),
-    MO_SETTING_TEXT(values, prompt_file, "", "the same from a file"),
-    MO_SETTING_INTEGER(values, samples, "1", 1, 1e6,
+    MO_SETTING_TEXT(generate_values, prompt, "",
+                    "what the text starts with; - reads standard input"),
+    MO_SETTING_TEXT(generate_values, prompt_file, "", "the same from a file"),
+    MO_SETTING_INTEGER(generate_values, samples, "1", 1, 1e6,
                        "how many texts, with seeds from --seed on"),
-    MO_SETTING_SWITCH(values, interactive, "false", "the same as 'mousse chat'"),
+    MO_SETTING_SWITCH(generate_values, interactive, "false", "the same as 'mousse chat'"),
 };
 
 static mousse_status read_stream(FILE *stream, const char *name, mo_buffer *prompt,
@@ -40,7 +41,7 @@ static mousse_status read_stream(FILE *stream, const char *name, mo_buffer *prom
   return MOUSSE_OK;
 }
 
-static mousse_status read_prompt(const values *v, mo_buffer *prompt, mo_error *error)
+static mousse_status read_prompt(const generate_values *v, mo_buffer *prompt, mo_error *error)
 {
   if (v->prompt[0] != '\0' && v->prompt_file[0] != '\0')
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "give --prompt or --prompt-file, not both");
@@ -58,7 +59,7 @@ static mousse_status read_prompt(const values *v, mo_buffer *prompt, mo_error *e
   return status;
 }
 
-static mousse_status write_texts(writing *w, const values *v, const mo_buffer *prompt,
+static mousse_status write_texts(writing *w, const generate_values *v, const mo_buffer *prompt,
                                  mo_error *error)
 {
   for (int64_t i = 0; i < v->samples; i++) {
@@ -75,7 +76,7 @@ static mousse_status write_texts(writing *w, const values *v, const mo_buffer *p
 static mousse_status generate(const cli_invocation *call, const mo_buffer *prompt,
                               mo_error *error)
 {
-  const values *v = call->values;
+  const generate_values *v = call->values;
   writing w;
   MO_TRY(writing_open(&w, &v->writing, prompt->size + 2 + (size_t)v->writing.tokens,
                       call->quiet, error));
@@ -86,7 +87,7 @@ static mousse_status generate(const cli_invocation *call, const mo_buffer *promp
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  const values *v = call->values;
+  const generate_values *v = call->values;
   mo_buffer prompt = {0};
   if (v->interactive) return command_find("chat")->run(call, error);
   mousse_status status = read_prompt(v, &prompt, error);
@@ -107,6 +108,6 @@ const cli_command command_generate = {
         "  echo \"It was\" | mousse generate --init runs/book --prompt -\n",
     .settings = MO_SETTINGS(rows),
     .base = &writing_settings,
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(generate_values),
     .run = run,
 };

@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-typedef struct values {
+typedef struct help_values {
   bool man;
-} values;
+} help_values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_SWITCH(values, man, "false", "write the manual page mousse(1) instead"),
+    MO_SETTING_SWITCH(help_values, man, "false", "write the manual page mousse(1) instead"),
 };
 
 static mousse_status explain(const cli_invocation *call, mo_error *error)
@@ -31,7 +31,7 @@ static mousse_status explain(const cli_invocation *call, mo_error *error)
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  const values *v = call->values;
+  const help_values *v = call->values;
   if (v->man)
     help_manual();
   else if (call->argument_count == 0)
@@ -48,7 +48,7 @@ const cli_command command_help = {
     .details = "  mousse help train\n"
                "  mousse help optimizers soap\n",
     .settings = MO_SETTINGS(rows),
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(help_values),
     .most_arguments = 2,
     .run = run,
 };

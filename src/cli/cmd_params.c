@@ -9,14 +9,14 @@
 #include <jansson.h>
 #include <stdio.h>
 
-typedef struct values {
+typedef struct params_values {
   run_values options;
   bool json;
-} values;
+} params_values;
 
 static const mo_setting rows[] = {
     RUN_CONFIG_ROW,
-    MO_SETTING_SWITCH(values, json, "false", "as JSON"),
+    MO_SETTING_SWITCH(params_values, json, "false", "as JSON"),
 };
 
 static const table_column columns[] = {{.title = "tensor", .is_text = true, .is_cut = true},
@@ -67,7 +67,7 @@ static void print_json(const train_estimate *e)
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  const values *v = call->values;
+  const params_values *v = call->values;
   const train_options *options = &v->options.run;
   const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
   gpt_config config = {0};
@@ -91,7 +91,7 @@ const cli_command command_params = {
     .details = "  mousse params --preset 162M --optimizer soap\n",
     .settings = MO_SETTINGS(rows),
     .base = &train_settings,
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(params_values),
     .run = run,
     .configure = run_options_configure,
     .take = run_options_take,

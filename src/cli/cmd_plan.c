@@ -11,25 +11,25 @@
 
 #include <stdio.h>
 
-typedef struct values {
+typedef struct plan_values {
   run_values options;
   int64_t ranks, batch;
   char model[32];
   double gflops, bandwidth, latency;
-} values;
+} plan_values;
 
 static const mo_setting rows[] = {
     RUN_CONFIG_ROW,
-    MO_SETTING_INTEGER(values, ranks, "1", 1, 1024, "processes, as in mpirun -n"),
-    MO_SETTING_TEXT(values, model, "", "the same as preset"),
-    MO_SETTING_INTEGER(values, batch, "0", 0, 1e12,
-                       "tokens in a step, rounded to whole sequences for every rank; 0: "
-                       "batch_size says it"),
-    MO_SETTING_NUMBER(values, gflops, "0", 0, 1e9,
+    MO_SETTING_INTEGER(plan_values, ranks, "1", 1, 1024, "processes, as in mpirun -n"),
+    MO_SETTING_TEXT(plan_values, model, "", "another name for --preset"),
+    MO_SETTING_INTEGER(
+        plan_values, batch, "0", 0, 1e12,
+        "tokens in a step, rounded to whole sequences for every rank; 0: as --batch-size says"),
+    MO_SETTING_NUMBER(plan_values, gflops, "0", 0, 1e9,
                       "speed of a matrix product on a rank; 0: that of this machine, measured"),
-    MO_SETTING_NUMBER(values, bandwidth, "1", 1e-6, 1e6,
+    MO_SETTING_NUMBER(plan_values, bandwidth, "1", 1e-6, 1e6,
                       "GB per second that a rank sends; measured instead under mpirun"),
-    MO_SETTING_NUMBER(values, latency, "20", 0, 1e9,
+    MO_SETTING_NUMBER(plan_values, latency, "20", 0, 1e9,
                       "microseconds that a message takes; measured instead under mpirun"),
 };
 
@@ -114,7 +114,7 @@ static bool is_shown(int ranks, int64_t asked, int64_t batch)
   return (ranks == asked || (ranks & (ranks - 1)) == 0) && batch % ranks == 0;
 }
 
-static mousse_status print_plan(const values *v, const train_options *run,
+static mousse_status print_plan(const plan_values *v, const train_options *run,
                                 const plan_machine *machine, const run_notices *notices,
                                 mo_error *error)
 {
@@ -155,7 +155,7 @@ static void suggest(const cli_invocation *call, const train_options *run, int64_
 }
 
 /* All ranks measure at the same time, as they would compute; the first one's figures count. */
-static mousse_status measure(const values *v, int threads, const mousse_comm *comm,
+static mousse_status measure(const plan_values *v, int threads, const mousse_comm *comm,
                              plan_machine *machine, mo_error *error)
 {
   *machine = (plan_machine){
@@ -174,7 +174,7 @@ static void set_batch(train_options *run, int64_t tokens, int64_t ranks, size_t 
 
 static mousse_status plan(const cli_invocation *call, const mousse_comm *comm, mo_error *error)
 {
-  const values *v = call->values;
+  const plan_values *v = call->values;
   const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
   train_options options = v->options.run;
   gpt_config config = {0};
@@ -203,16 +203,16 @@ const cli_command command_plan = {
     .name = "plan",
     .summary = "Predict memory, traffic and time of a run on several ranks",
     .arguments = "",
-    .details =
-        "The same batch on 1, 2, 4, ... 1024 ranks and on as many as asked for. Figures are "
-        "those of the rank with most, copy that of rank 0, from which checkpoints are written; "
-        "GB is 10^9 bytes, TF 10^12 operations, and all are "
-        "per step. 'overlapped s' is a step with --overlap.\n\n"
-        "  mousse plan --ranks 8 --model 834M --batch 2M\n"
-        "  mousse plan --ranks 8 --model 834M --batch 2M --gflops 2000 --bandwidth 12\n",
+    .details = "The same batch on 1, 2, 4, ... 1024 ranks and on as many as asked for. Figures "
+               "are those of the rank that has most; "
+               "'copy' is that of rank 0, from which checkpoints are written; "
+               "GB is 10^9 bytes, TF 10^12 operations, and all are "
+               "per step. 'overlapped s' is a step with --overlap.\n\n"
+               "  mousse plan --ranks 8 --model 834M --batch 2M\n"
+               "  mousse plan --ranks 8 --model 834M --batch 2M --gflops 2000 --bandwidth 12\n",
     .settings = MO_SETTINGS(rows),
     .base = &train_settings,
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(plan_values),
     .run = run,
     .configure = run_options_configure,
     .take = run_options_take,

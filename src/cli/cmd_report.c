@@ -13,25 +13,26 @@
 
 enum { LONGEST_COMMAND = 1024 };
 
-typedef struct values {
+typedef struct report_values {
   char out[MO_SETTING_PATH], svg[MO_SETTING_PATH], csv[MO_SETTING_PATH], json[MO_SETTING_PATH];
   bool text;
   double target_loss;
-} values;
+} report_values;
 
 static const mo_setting rows[] = {
     MO_SETTING_TEXT(
-        values, out, "",
+        report_values, out, "",
         "or -o: the page to write; by default report.html in the first DIR or beside "
         "RESULTS.json, unless something else is asked for"),
-    MO_SETTING_TEXT(values, svg, "", "write every chart as a picture into this directory"),
-    MO_SETTING_TEXT(values, csv, "",
+    MO_SETTING_TEXT(report_values, svg, "",
+                    "write every chart as a picture into this directory"),
+    MO_SETTING_TEXT(report_values, csv, "",
                     "write runs.csv and metrics.csv into this directory; of RESULTS.json every "
                     "chart and table"),
-    MO_SETTING_TEXT(values, json, "", "write the results as JSON into this file"),
-    MO_SETTING_SWITCH(values, text, "false", "print tables and charts to the terminal"),
+    MO_SETTING_TEXT(report_values, json, "", "write the results as JSON into this file"),
+    MO_SETTING_SWITCH(report_values, text, "false", "print tables and charts to the terminal"),
     MO_SETTING_NUMBER(
-        values, target_loss, "0", 0, 1e6,
+        report_values, target_loss, "0", 0, 1e6,
         "count steps and seconds to this validation loss; 0: to one that the best "
         "runs of all reach"),
 };
@@ -56,7 +57,7 @@ static bool is_document(const char *path)
 static mousse_status page_path(const cli_invocation *call, char path[MO_SETTING_PATH],
                                mo_error *error)
 {
-  const values *v = call->values;
+  const report_values *v = call->values;
   char directory[MO_SETTING_PATH];
   memcpy(path, v->out, sizeof v->out);
   const bool others = v->text || v->svg[0] != '\0' || v->csv[0] != '\0' || v->json[0] != '\0';
@@ -69,7 +70,7 @@ static mousse_status page_path(const cli_invocation *call, char path[MO_SETTING_
 
 static void suggest(const cli_invocation *call, const char *page)
 {
-  const values *v = call->values;
+  const report_values *v = call->values;
   if (page[0] != '\0')
     next_step_words(call, "open %s in a browser", page);
   else if (v->text)
@@ -98,7 +99,7 @@ static void suggest_best(const cli_invocation *call, const run_records *records)
 /* What was written besides the page, which is printed last. */
 static void print_places(const cli_invocation *call)
 {
-  const values *v = call->values;
+  const report_values *v = call->values;
   const char *const places[] = {v->csv, v->json, v->svg};
   for (size_t i = 0; i < 3 && !v->text; i++)
     if (places[i][0] != '\0') printf("%s\n", places[i]);
@@ -107,7 +108,7 @@ static void print_places(const cli_invocation *call)
 static mousse_status write_all(const cli_invocation *call, const json_t *results,
                                mo_error *error)
 {
-  const values *v = call->values;
+  const report_values *v = call->values;
   char page[MO_SETTING_PATH];
   MO_TRY(page_path(call, page, error));
   MO_TRY(results_check(results, error));
@@ -131,7 +132,7 @@ static void join_command(const cli_invocation *call, char command[LONGEST_COMMAN
 static mousse_status report(const cli_invocation *call, const run_records *records,
                             mo_error *error)
 {
-  const values *v = call->values;
+  const report_values *v = call->values;
   char command[LONGEST_COMMAND];
   json_t *results = NULL;
   if (v->csv[0] != '\0') MO_TRY(runs_csv_write(records, v->csv, error));
@@ -146,7 +147,7 @@ static mousse_status report(const cli_invocation *call, const run_records *recor
 
 static mousse_status report_document(const cli_invocation *call, mo_error *error)
 {
-  const values *v = call->values;
+  const report_values *v = call->values;
   json_t *results = NULL;
   if (call->argument_count > 1)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
@@ -186,7 +187,7 @@ const cli_command command_report = {
         "  mousse report runs --csv tables\n"
         "  mousse report reproduction/smoke/results.json --svg figures\n",
     .settings = MO_SETTINGS(rows),
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(report_values),
     .least_arguments = 1,
     .most_arguments = ANY_NUMBER_OF_ARGUMENTS,
     .run = run,

@@ -15,39 +15,41 @@
 
 static const char default_text[] = "data/austen.txt"; /* where scripts/get-corpus puts it */
 
-typedef struct values {
+typedef struct reproduce_values {
   int scale;
   char out[MO_SETTING_PATH], text[MO_SETTING_PATH], other_text[MO_SETTING_PATH],
       data_dir[MO_SETTING_PATH], archive[MO_SETTING_PATH];
   char contenders[512];
   int64_t jobs, regimes;
   bool dry_run;
-} values;
+} reproduce_values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_CHOICE(values, scale, "laptop", study_scale_names,
+    MO_SETTING_CHOICE(reproduce_values, scale, "laptop", study_scale_names,
                       "size of the models and number of steps"),
     MO_SETTING_TEXT(
-        values, out, "",
+        reproduce_values, out, "",
         "directory for runs, report.html and results.json (default: reproduction/SCALE)"),
-    MO_SETTING_TEXT(values, text, "",
+    MO_SETTING_TEXT(reproduce_values, text, "",
                     "text file to train on (default: data/austen.txt if it exists, else "
                     "sentences made up by a few rules)"),
-    MO_SETTING_TEXT(values, other_text, "",
+    MO_SETTING_TEXT(reproduce_values, other_text, "",
                     "text file for the figure fine-tuning to go on with (default: questions "
                     "made up by a few rules)"),
-    MO_SETTING_TEXT(values, data_dir, "", "directory of token shards to train on instead"),
-    MO_SETTING_TEXT(values, archive, "",
+    MO_SETTING_TEXT(reproduce_values, data_dir, "",
+                    "directory of token shards to train on instead"),
+    MO_SETTING_TEXT(reproduce_values, archive, "",
                     "file of finished runs: those in it are not made again, and in the end it "
                     "has all"),
-    MO_SETTING_INTEGER(values, jobs, "0", 0, 1024,
+    MO_SETTING_INTEGER(reproduce_values, jobs, "0", 0, 1024,
                        "runs at a time; 0: as many as the machine has cores"),
-    MO_SETTING_INTEGER(values, regimes, "0", 0, STUDY_MOST_REGIMES,
-                       "only the first regimes of the scale, so many; 0: all"),
-    MO_SETTING_TEXT(values, contenders, "",
+    MO_SETTING_INTEGER(reproduce_values, regimes, "0", 0, STUDY_MOST_REGIMES,
+                       "only this many regimes of the scale, from the first on; 0: all"),
+    MO_SETTING_TEXT(reproduce_values, contenders, "",
                     "only these, separated by commas, beside Muon and AdamW; for the figures "
                     "verdict and tuning"),
-    MO_SETTING_SWITCH(values, dry_run, "false", "show the runs and their states, and stop"),
+    MO_SETTING_SWITCH(reproduce_values, dry_run, "false",
+                      "show the runs and their states, and stop"),
 };
 
 static mousse_status choose_contenders(const char *list, unsigned *contenders, mo_error *error)
@@ -64,7 +66,7 @@ static mousse_status choose_contenders(const char *list, unsigned *contenders, m
 
 static mousse_status choose(const cli_invocation *call, study_request *request, mo_error *error)
 {
-  const values *v = call->values;
+  const reproduce_values *v = call->values;
   const unsigned compared = FIGURE_BIT(verdict) | FIGURE_BIT(tuning);
   MO_TRY(choose_contenders(v->contenders, &request->contenders, error));
   for (size_t i = 0; i < call->argument_count; i++)
@@ -81,7 +83,7 @@ static mousse_status choose(const cli_invocation *call, study_request *request, 
 /* "mousse reproduce lr-sweep --scale smoke": for the report. */
 static void write_command(const cli_invocation *call, char *text, size_t capacity)
 {
-  const values *v = call->values;
+  const reproduce_values *v = call->values;
   size_t used = (size_t)snprintf(text, capacity, "mousse reproduce");
   for (size_t i = 0; i < call->argument_count && used < capacity; i++)
     used += (size_t)snprintf(text + used, capacity - used, " %s", call->arguments[i]);
@@ -140,7 +142,7 @@ static mousse_status show_plan(const cli_invocation *call, const reproduction *w
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  const values *v = call->values;
+  const reproduce_values *v = call->values;
   char program[MO_SETTING_PATH], directory[MO_SETTING_PATH], command[1200];
   study_display display = study_display_start(call->quiet);
   const char *text = v->text[0] != '\0'                ? v->text
@@ -201,7 +203,7 @@ const cli_command command_reproduce = {
         "  mousse reproduce --scale smoke -o /tmp/smoke\n"
         "  mousse reproduce verdict tuning --text book.txt\n",
     .settings = MO_SETTINGS(rows),
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(reproduce_values),
     .most_arguments = FIGURE_COUNT,
     .run = run,
     .more_help = print_figures,

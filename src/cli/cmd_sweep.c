@@ -9,30 +9,32 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct values {
+typedef struct sweep_values {
   sweep_axes axes;
   char out[MO_SETTING_PATH];
   int64_t jobs, random, random_seed;
   bool stop_diverged, dry_run;
-} values;
+} sweep_values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_TEXT(values, out, "",
+    MO_SETTING_TEXT(sweep_values, out, "",
                     "directory of the sweep, a run directory for each run "
                     "inside (default: sweeps/NAME for NAME.yaml)"),
-    MO_SETTING_INTEGER(values, jobs, "0", 0, 1024,
+    MO_SETTING_INTEGER(sweep_values, jobs, "0", 0, 1024,
                        "runs at a time; 0: as many as the machine has cores"),
-    MO_SETTING_INTEGER(values, random, "0", 0, SWEEP_MOST_RUNS,
+    MO_SETTING_INTEGER(sweep_values, random, "0", 0, SWEEP_MOST_RUNS,
                        "draw this many combinations at random instead of trying all"),
-    MO_SETTING_INTEGER(values, random_seed, "1", 0, 9007199254740992, "seed of that draw"),
-    MO_SETTING_SWITCH(values, stop_diverged, "true",
+    MO_SETTING_INTEGER(sweep_values, random_seed, "1", 0, 9007199254740992,
+                       "seed of that draw"),
+    MO_SETTING_SWITCH(sweep_values, stop_diverged, "true",
                       "end a run whose loss is far above where it began"),
-    MO_SETTING_SWITCH(values, dry_run, "false", "show the runs and their states, and stop"),
+    MO_SETTING_SWITCH(sweep_values, dry_run, "false",
+                      "show the runs and their states, and stop"),
 };
 
 static mousse_status take(void *values_, const char *name, const char *text, mo_error *error)
 {
-  values *v = values_;
+  sweep_values *v = values_;
   return sweep_set(&v->axes, name, text, error);
 }
 
@@ -40,7 +42,7 @@ static mousse_status take(void *values_, const char *name, const char *text, mo_
 static mousse_status choose_directory(const cli_invocation *call, char out[MO_SETTING_PATH],
                                       mo_error *error)
 {
-  const values *v = call->values;
+  const sweep_values *v = call->values;
   if (v->out[0] != '\0') {
     memcpy(out, v->out, sizeof v->out);
     return MOUSSE_OK;
@@ -56,7 +58,7 @@ static mousse_status choose_directory(const cli_invocation *call, char out[MO_SE
 /* The file first, flags over it. */
 static mousse_status plan(const cli_invocation *call, study_runs *runs, mo_error *error)
 {
-  const values *v = call->values;
+  const sweep_values *v = call->values;
   sweep_axes axes = {.count = 0};
   if (call->argument_count > 0) MO_TRY(sweep_read(&axes, call->arguments[0], error));
   for (size_t i = 0; i < v->axes.count; i++)
@@ -78,7 +80,7 @@ static mousse_status tell_failures(const study_runs *runs, mo_error *error)
 
 static mousse_status execute(const cli_invocation *call, study_runs *runs, mo_error *error)
 {
-  const values *v = call->values;
+  const sweep_values *v = call->values;
   study_display display = study_display_start(call->quiet);
   char program[MO_SETTING_PATH];
   int stopped = 0;
@@ -106,7 +108,7 @@ static mousse_status execute(const cli_invocation *call, study_runs *runs, mo_er
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  const values *v = call->values;
+  const sweep_values *v = call->values;
   study_runs runs = {.runs = NULL};
   mousse_status status = plan(call, &runs, error);
   if (status == MOUSSE_OK && v->dry_run) {
@@ -136,7 +138,7 @@ const cli_command command_sweep = {
         "    --optimizer mousse,muon --lr 0.01,0.02,0.04 --seed 1,2,3\n"
         "  mousse sweep lr.yaml --random 20 --lr 'log 0.001 0.1'\n",
     .settings = MO_SETTINGS(rows),
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(sweep_values),
     .most_arguments = 1,
     .run = run,
     .take = take,

@@ -8,27 +8,27 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct values {
+typedef struct text_values {
   char out[MO_SETTING_PATH], tokenizer[MO_SETTING_PATH];
   char field[128], separator[128];
   bool unwrap;
-} values;
+} text_values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_TEXT(values, out, "", "file to write; by default standard output"),
-    MO_SETTING_TEXT(values, tokenizer, "",
+    MO_SETTING_TEXT(text_values, out, "", "file to write; by default standard output"),
+    MO_SETTING_TEXT(text_values, tokenizer, "",
                     "of token shards (.bin); by default the one in their directory"),
-    MO_SETTING_TEXT(values, field, "text", "field of JSON lines that holds the text"),
-    MO_SETTING_TEXT(values, separator, "<|endoftext|>",
+    MO_SETTING_TEXT(text_values, field, "text", "field of JSON lines that holds the text"),
+    MO_SETTING_TEXT(text_values, separator, "<|endoftext|>",
                     "line between documents, in text files and in the output; empty for "
                     "none, and then the text is exact"),
-    MO_SETTING_SWITCH(values, unwrap, "false",
+    MO_SETTING_SWITCH(text_values, unwrap, "false",
                       "join hard-wrapped lines to paragraphs, one empty line between them"),
 };
 
 /* Where text goes: a file that appears when it is complete, or standard output. */
 typedef struct output {
-  const values *values;
+  const text_values *values;
   bool to_file, started;
   bool inside_line; /* the text so far does not end with a line end */
   mo_writer file;
@@ -112,7 +112,7 @@ static mousse_status put_everything(const cli_invocation *call, output *out, mo_
 /* Text is to be tokenized; what was shards already is to be trained on. */
 static void suggest(const cli_invocation *call)
 {
-  const values *v = call->values;
+  const text_values *v = call->values;
   char parent[MO_SETTING_PATH];
   const char *input = v->out[0] != '\0' ? v->out : call->arguments[0];
   if (v->out[0] != '\0' || !is_shard(input))
@@ -123,7 +123,7 @@ static void suggest(const cli_invocation *call)
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  const values *v = call->values;
+  const text_values *v = call->values;
   output out = {.values = v, .to_file = v->out[0] != '\0'};
   if (out.to_file) MO_TRY(mo_writer_open(&out.file, v->out, error));
   mousse_status status = put_everything(call, &out, error);
@@ -146,7 +146,7 @@ const cli_command command_text = {
         "  mousse text data/book/text_val_000000.bin\n"
         "  mousse text book.txt.gz --unwrap --out book.txt\n",
     .settings = MO_SETTINGS(rows),
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(text_values),
     .least_arguments = 1,
     .most_arguments = ANY_NUMBER_OF_ARGUMENTS,
     .run = run,

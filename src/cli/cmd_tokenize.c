@@ -10,29 +10,31 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct values {
+typedef struct tokenize_values {
   char tokenizer[MO_SETTING_PATH], out[MO_SETTING_PATH], name[128];
   double val_fraction;
   int64_t shard_tokens, threads;
   char field[128], completion_field[128], separator[128];
-} values;
+} tokenize_values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_TEXT(values, tokenizer, "bytes",
+    MO_SETTING_TEXT(tokenize_values, tokenizer, "bytes",
                     "directory or file of a tokenizer; or bytes; or train:SIZE to learn one of "
                     "SIZE tokens from the inputs"),
-    MO_SETTING_TEXT(values, out, "", "directory to make (required)"),
-    MO_SETTING_TEXT(values, name, "text", "first part of the shards' names"),
-    MO_SETTING_NUMBER(values, val_fraction, "0.01", 0, 0.9, "share of the text for validation"),
-    MO_SETTING_INTEGER(values, shard_tokens, "100M", 1, 2147483647, "tokens in a shard"),
-    MO_SETTING_TEXT(values, field, "text", "field of JSON lines that holds the text"),
+    MO_SETTING_TEXT(tokenize_values, out, "", "directory to make (required)"),
+    MO_SETTING_TEXT(tokenize_values, name, "text", "first part of the shards' names"),
+    MO_SETTING_NUMBER(tokenize_values, val_fraction, "0.01", 0, 0.9,
+                      "share of the text for validation"),
+    MO_SETTING_INTEGER(tokenize_values, shard_tokens, "100M", 1, 2147483647,
+                       "tokens in a shard"),
+    MO_SETTING_TEXT(tokenize_values, field, "text", "field of JSON lines that holds the text"),
     MO_SETTING_TEXT(
-        values, completion_field, "",
+        tokenize_values, completion_field, "",
         "a second field of JSON lines, a completion: only it is learned, and --field "
         "is its prompt (default then: prompt)"),
-    MO_SETTING_TEXT(values, separator, "<|endoftext|>",
+    MO_SETTING_TEXT(tokenize_values, separator, "<|endoftext|>",
                     "a line of text files that separates documents; empty for none"),
-    MO_SETTING_INTEGER(values, threads, "0", 0, 1024, "threads; 0: one per core"),
+    MO_SETTING_INTEGER(tokenize_values, threads, "0", 0, 1024, "threads; 0: one per core"),
 };
 
 typedef struct display {
@@ -68,7 +70,7 @@ static void print_part(const char *name, const dataset_split *part)
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  const values *v = call->values;
+  const tokenize_values *v = call->values;
   display d = {.quiet = call->quiet};
   mo_dataset made = {0};
   bool existed = false;
@@ -120,7 +122,7 @@ const cli_command command_tokenize = {
         "  mousse tokenize articles/*.jsonl.gz --tokenizer gpt2/ --out data/articles\n"
         "  mousse tokenize tasks.jsonl --completion-field answer --out data/tasks\n",
     .settings = MO_SETTINGS(rows),
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(tokenize_values),
     .least_arguments = 1,
     .most_arguments = ANY_NUMBER_OF_ARGUMENTS,
     .run = run,

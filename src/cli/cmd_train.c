@@ -13,18 +13,18 @@
 #include <signal.h>
 #include <stdio.h>
 
-typedef struct values {
+typedef struct train_values {
   run_values options;
   bool dry_run, json, watch;
-} values;
+} train_values;
 
 static const mo_setting rows[] = {
     RUN_CONFIG_ROW,
-    MO_SETTING_SWITCH(values, dry_run, "false",
+    MO_SETTING_SWITCH(train_values, dry_run, "false",
                       "show the resolved run, its memory and its time, and stop"),
-    MO_SETTING_SWITCH(values, json, "false",
+    MO_SETTING_SWITCH(train_values, json, "false",
                       "one JSON object per step and validation on standard output"),
-    MO_SETTING_SWITCH(values, watch, "false",
+    MO_SETTING_SWITCH(train_values, watch, "false",
                       "show the run on a page, as 'mousse watch' does, until it ends"),
 };
 
@@ -131,7 +131,7 @@ static void suggest(const cli_invocation *call, const train_outcome *outcome)
     next_step(call, "generate --init %s", has_best ? best : outcome->directory);
   if (outcome->complete || outcome->early)
     next_step(call, "report %s --text", outcome->directory);
-  if ((outcome->complete || outcome->early) && ((const values *)call->values)->watch)
+  if ((outcome->complete || outcome->early) && ((const train_values *)call->values)->watch)
     next_step(call, "watch %s", outcome->directory);
 }
 
@@ -139,7 +139,7 @@ static mousse_status train(const cli_invocation *call, const mousse_comm *comm,
                            train_outcome *outcome, mo_error *error)
 {
   static const train_display nobody = {.user = NULL};
-  const values *v = call->values;
+  const train_values *v = call->values;
   cli_train_display watcher = train_display_start(call->quiet, v->json);
   watcher.watch = v->watch;
   const train_display display = comm->rank == 0 ? train_display_functions(&watcher) : nobody;
@@ -154,7 +154,7 @@ static mousse_status train(const cli_invocation *call, const mousse_comm *comm,
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  const values *v = call->values;
+  const train_values *v = call->values;
   const train_options *options = &v->options.run;
   train_outcome outcome = {.signal = 0};
   mo_launch cluster;
@@ -182,7 +182,7 @@ const cli_command command_train = {
         "  mpirun -n 4 mousse train --data-dir data/book --out runs/book\n",
     .settings = MO_SETTINGS(rows),
     .base = &train_settings,
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(train_values),
     .run = run,
     .configure = run_options_configure,
     .take = run_options_take,

@@ -13,16 +13,16 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct values {
+typedef struct tune_values {
   run_values run;
   double minutes;
   int64_t jobs;
-} values;
+} tune_values;
 
 static const mo_setting rows[] = {
     RUN_CONFIG_ROW,
-    MO_SETTING_NUMBER(values, minutes, "30", 0.05, 1e6, "time for the search"),
-    MO_SETTING_INTEGER(values, jobs, "0", 0, 1024,
+    MO_SETTING_NUMBER(tune_values, minutes, "30", 0.05, 1e6, "time for the search"),
+    MO_SETTING_INTEGER(tune_values, jobs, "0", 0, 1024,
                        "trials at a time; 0: as many as the machine has cores"),
 };
 
@@ -92,7 +92,7 @@ static mousse_status finish(const cli_invocation *call, tune_search *t, int stop
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  const values *v = call->values;
+  const tune_values *v = call->values;
   char directory[MO_SETTING_PATH], program[MO_SETTING_PATH];
   study_display display = study_display_start(call->quiet);
   int stopped = 0;
@@ -128,7 +128,7 @@ const cli_command command_tune = {
         "  mousse tune --data-dir data/book --optimizer muon --out tune/muon\n",
     .settings = MO_SETTINGS(rows),
     .base = &train_settings,
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(tune_values),
     .run = run,
     .take = run_options_take,
     .configure = run_options_configure,

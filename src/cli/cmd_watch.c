@@ -11,22 +11,24 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef struct values {
+typedef struct watch_values {
   int64_t port;
   char bind[64], token[64];
   bool open, terminal;
-} values;
+} watch_values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_INTEGER(values, port, "0", 0, 65535,
+    MO_SETTING_INTEGER(watch_values, port, "0", 0, 65535,
                        "port of the page; 0: 8787, or a free one where that is taken"),
-    MO_SETTING_SWITCH(values, open, "false", "open the page in a browser"),
-    MO_SETTING_SWITCH(values, terminal, "false",
-                      "show the runs in this terminal instead; once, where it is none"),
-    MO_SETTING_TEXT(values, bind, "",
-                    "address of this machine to be reached at from others, such as 0.0.0.0; "
-                    "then the page asks for a token (default: 127.0.0.1, this machine only)"),
-    MO_SETTING_TEXT(values, token, "",
+    MO_SETTING_SWITCH(watch_values, open, "false", "open the page in a browser"),
+    MO_SETTING_SWITCH(
+        watch_values, terminal, "false",
+        "show the runs as text in this terminal instead; where output is no terminal, once"),
+    MO_SETTING_TEXT(watch_values, bind, "",
+                    "address at which other machines reach this one, such as 0.0.0.0; the page "
+                    "then asks for a "
+                    "token (default: 127.0.0.1, this machine only)"),
+    MO_SETTING_TEXT(watch_values, token, "",
                     "token to ask for; with --bind, by default, a new one that is printed"),
 };
 
@@ -50,7 +52,7 @@ static void open_browser(const char *address)
 
 static mousse_status serve(const cli_invocation *call, watch_model *model, mo_error *error)
 {
-  const values *v = call->values;
+  const watch_values *v = call->values;
   watch_server *server = NULL;
   const watch_options options = {.bind = v->bind, .token = v->token, .port = (unsigned)v->port};
   MO_TRY(watch_open(&server, model, &options, error));
@@ -100,7 +102,7 @@ static const char *directory_of(const cli_invocation *call)
 
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
-  const values *v = call->values;
+  const watch_values *v = call->values;
   watch_model model;
   if (!v->terminal && !watch_is_built(error)) return MOUSSE_INVALID_ARGUMENT;
   MO_TRY(watch_model_open(&model, directory_of(call), error));
@@ -126,7 +128,7 @@ const cli_command command_watch = {
         "  mousse watch runs --bind 0.0.0.0           (for other machines, with a token)\n"
         "  ssh -L 8787:127.0.0.1:8787 HOST mousse watch runs\n",
     .settings = MO_SETTINGS(rows),
-    .values_bytes = sizeof(values),
+    .values_bytes = sizeof(watch_values),
     .most_arguments = 1,
     .run = run,
 };

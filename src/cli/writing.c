@@ -24,14 +24,14 @@ static const mo_setting rows[] = {
                       "choose among the fewest tokens that together have this probability, "
                       "above 0"),
     MO_SETTING_NUMBER(writing_values, repetition_penalty, "1", 1, 100,
-                      "make tokens that are in the text already less probable; 1: do not"),
+                      "make tokens that are already in the text less probable; 1: off"),
     MO_SETTING_INTEGER(writing_values, seed, "1", 0, 9007199254740992,
                        "the same seed, the same text"),
     MO_SETTING_SWITCH(writing_values, allow_other_tokenizer, "false",
-                      "write although --tokenizer is not that of the model"),
+                      "go on although --tokenizer is not the model's"),
     MO_SETTING_SWITCH(writing_values, stop, "true", "end where a document ends"),
     MO_SETTING_CHOICE(writing_values, weights, "f32", weight_names,
-                      "numbers that tokens are drawn with: q8_0, 8 bits each, is faster"),
+                      "numbers to compute with: q8_0, 8 bits each, is faster"),
     MO_SETTING_INTEGER(writing_values, threads, "0", 0, 1024, "threads; 0: one per core"),
 };
 const mo_settings writing_settings = MO_SETTINGS(rows);

@@ -48,7 +48,7 @@ static mousse_status write_text(const char *text, size_t size, const char *folde
 }
 
 /* Their tensors in order: those of ours that are one of theirs follow each other. */
-typedef struct writing {
+typedef struct hf_writing {
   const model_export *model;
   model_family family;
   hf_placement *places;       /* owned; one for each of their tensors */
@@ -58,14 +58,14 @@ typedef struct writing {
   float *gathered;        /* owned; the largest of their tensors */
   unsigned char *encoded; /* owned; likewise */
   size_t largest;
-} writing;
+} hf_writing;
 
 static size_t shape_count(const safetensors_matrix *m)
 {
   return (m->rows > 0 ? m->rows : 1) * m->cols;
 }
 
-static void list_theirs(writing *w)
+static void list_theirs(hf_writing *w)
 {
   const gpt_params *params = w->model->params;
   for (size_t i = 0; i < params->tensor_count; i++) {
@@ -83,7 +83,7 @@ static void list_theirs(writing *w)
 
 static const void *encode(void *user, size_t theirs)
 {
-  const writing *w = user;
+  const hf_writing *w = user;
   const gpt_params *params = w->model->params;
   const size_t parts = w->places[theirs].parts;
   for (size_t i = 0; i < parts; i++) {
@@ -95,7 +95,7 @@ static const void *encode(void *user, size_t theirs)
   return w->encoded;
 }
 
-static mousse_status write_tensors(writing *w, const char *folder, mo_error *error)
+static mousse_status write_tensors(hf_writing *w, const char *folder, mo_error *error)
 {
   static const char *const dtypes[] = {"F32", "F16", "BF16"};
   char path[4096];
@@ -124,7 +124,7 @@ static mousse_status write_weights(const model_export *model, const char *folder
                                    mo_error *error)
 {
   const size_t ours = model->params->tensor_count;
-  writing w = {.model = model, .family = family_of(&model->params->config)};
+  hf_writing w = {.model = model, .family = family_of(&model->params->config)};
   const mousse_status status = write_tensors(&w, folder, error);
   mo_release(NULL, w.places, ours * sizeof *w.places);
   mo_release(NULL, w.shapes, ours * sizeof *w.shapes);

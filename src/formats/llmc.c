@@ -189,10 +189,10 @@ mousse_status llmc_read_weights(const char *path, gpt_params *params, mo_error *
   return status;
 }
 
-typedef struct writing {
+typedef struct llmc_writing {
   mo_writer *writer;
   number_type type;
-} writing;
+} llmc_writing;
 
 enum { CHUNK = 4096 };
 
@@ -200,7 +200,7 @@ static mousse_status give(void *user, float *values, size_t count, size_t skippe
                           mo_error *error)
 {
   static const float zeros[CHUNK];
-  const writing *w = user;
+  const llmc_writing *w = user;
   unsigned char bytes[CHUNK * sizeof(float)];
   for (size_t done = 0, n = 0; done < count + skipped; done += n) {
     const bool ours = done < count;
@@ -221,7 +221,7 @@ static mousse_status write_all(const model_export *model, mo_writer *writer, mo_
                           c->n_layer,      c->n_head,
                           c->n_embd,       padded};
   llmc_header h = {{0}};
-  writing w = {writer, model->type};
+  llmc_writing w = {writer, model->type};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) h.numbers[i] = (uint32_t)sizes[i];
   MO_TRY(mo_writer_write(writer, &h, sizeof h, error));
   return walk(model->params, padded - c->vocab_size, 0, give, &w, error);

@@ -18,18 +18,18 @@ static const char *const scaling_names[] = {"none", "linear", "llama3", NULL};
 enum { LARGEST_CONFIG = 1 << 20 };
 
 /* Where a message is about. */
-typedef struct place {
+typedef struct config_place {
   const json_t *object;
   const char *path;
   mo_error *error;
-} place;
+} config_place;
 
-static mousse_status wrong(const place *at, const char *name, const char *expected)
+static mousse_status wrong(const config_place *at, const char *name, const char *expected)
 {
   return mo_fail(at->error, MOUSSE_BAD_FORMAT, "%s: %s is not %s", at->path, name, expected);
 }
 
-static mousse_status read_size(const place *at, const char *name, size_t *value)
+static mousse_status read_size(const config_place *at, const char *name, size_t *value)
 {
   const json_t *number = json_object_get(at->object, name);
   if (number == NULL || json_is_null(number)) return MOUSSE_OK;
@@ -39,7 +39,7 @@ static mousse_status read_size(const place *at, const char *name, size_t *value)
   return MOUSSE_OK;
 }
 
-static mousse_status read_needed(const place *at, const char *name, size_t *value)
+static mousse_status read_needed(const config_place *at, const char *name, size_t *value)
 {
   const json_t *number = json_object_get(at->object, name);
   if (json_is_integer(number) && json_integer_value(number) >= 1)
@@ -48,8 +48,8 @@ static mousse_status read_needed(const place *at, const char *name, size_t *valu
                  at->path, name, number == NULL ? "is missing" : "is not one");
 }
 
-static mousse_status read_choice(const place *at, const char *name, const char *const *names,
-                                 int *value)
+static mousse_status read_choice(const config_place *at, const char *name,
+                                 const char *const *names, int *value)
 {
   char list[200] = "one of";
   const json_t *json = json_object_get(at->object, name);
@@ -66,7 +66,7 @@ static mousse_status read_choice(const place *at, const char *name, const char *
   return wrong(at, name, list);
 }
 
-static mousse_status read_switch(const place *at, const char *name, bool *value)
+static mousse_status read_switch(const config_place *at, const char *name, bool *value)
 {
   const json_t *json = json_object_get(at->object, name);
   if (json == NULL) return MOUSSE_OK;
@@ -75,7 +75,7 @@ static mousse_status read_switch(const place *at, const char *name, bool *value)
   return MOUSSE_OK;
 }
 
-static mousse_status read_number(const place *at, const char *name, double *value)
+static mousse_status read_number(const config_place *at, const char *name, double *value)
 {
   const json_t *json = json_object_get(at->object, name);
   if (json == NULL) return MOUSSE_OK;
@@ -84,7 +84,8 @@ static mousse_status read_number(const place *at, const char *name, double *valu
   return MOUSSE_OK;
 }
 
-static mousse_status read_text(const place *at, const char *name, char *value, size_t capacity)
+static mousse_status read_text(const config_place *at, const char *name, char *value,
+                               size_t capacity)
 {
   const json_t *json = json_object_get(at->object, name);
   if (json == NULL) return MOUSSE_OK;
@@ -95,7 +96,7 @@ static mousse_status read_text(const place *at, const char *name, char *value, s
   return MOUSSE_OK;
 }
 
-static mousse_status read_members(const place *at, gpt_config *c)
+static mousse_status read_members(const config_place *at, gpt_config *c)
 {
   int choice = 0;
 #define CONFIG_NEEDED(member) MO_TRY(read_needed(at, #member, &c->member));
@@ -114,7 +115,7 @@ static mousse_status read_members(const place *at, gpt_config *c)
 mousse_status gpt_config_from_json(gpt_config *config, const char *path, const void *object,
                                    mo_error *error)
 {
-  const place at = {object, path, error};
+  const config_place at = {object, path, error};
   gpt_config read = {0};
   mo_error cause = {{0}};
   if (!json_is_object((const json_t *)object))

@@ -317,21 +317,3 @@ mousse_status gpt_generator_sample(gpt_generator *g, const gpt_sampling *samplin
       gpt_sample(g->logits, g->params->config.vocab_size, sampling, uniform, g->candidates);
   return MOUSSE_OK;
 }
-
-mousse_status gpt_generate(gpt_generator *g, const uint32_t *prompt, size_t length,
-                           const gpt_sampling *sampling, uint32_t *output, size_t limit,
-                           size_t *produced, mo_error *error)
-{
-  *produced = 0;
-  MO_TRY(gpt_sampling_check(sampling, error));
-  MO_TRY(gpt_generator_feed(g, prompt, length, error));
-  while (*produced < limit) {
-    uint32_t token = 0;
-    MO_TRY(gpt_generator_sample(g, sampling, g->length, &token, error));
-    if (sampling->stop_token >= 0 && token == (uint64_t)sampling->stop_token) break;
-    output[(*produced)++] = token;
-    if (*produced == limit || g->length == g->capacity) break;
-    MO_TRY(gpt_generator_feed(g, &token, 1, error));
-  }
-  return MOUSSE_OK;
-}

@@ -71,7 +71,6 @@ void gpt_params_initialise(gpt_params *params, uint64_t seed, int threads);
 void gpt_initialise_adapters(gpt_params *params, uint64_t seed, int threads);
 /* Makes the adapters part of the matrices; the model has none from then on. */
 void gpt_merge_adapters(gpt_params *params, int threads);
-void gpt_zero_gradients(gpt_params *params);
 /* From now on they are in this array of gradient_count; what it holds stays. */
 void gpt_move_gradients(gpt_params *params, float *gradients);
 
@@ -191,11 +190,6 @@ const float *gpt_generator_logits(const gpt_generator *generator);
  * text, which may have begun before what the generator holds. */
 mousse_status gpt_generator_sample(gpt_generator *generator, const gpt_sampling *sampling,
                                    uint64_t place, uint32_t *token, mo_error *error);
-/* Feeds the prompt, then samples and feeds until `limit` tokens, the stop token (not stored) or
- * a full cache. */
-mousse_status gpt_generate(gpt_generator *generator, const uint32_t *prompt, size_t length,
-                           const gpt_sampling *sampling, uint32_t *output, size_t limit,
-                           size_t *produced, mo_error *error);
 
 /* Weights files: model.safetensors, which lies beside config.json. */
 mousse_status gpt_save_weights(const gpt_params *params, const char *path, mo_error *error);

@@ -5,8 +5,6 @@
 #include "base/parallel.h"
 #include "base/random.h"
 
-#include <string.h>
-
 size_t gpt_parameter_count(const gpt_config *config)
 {
   const gpt_config resolved = gpt_config_resolved(config);
@@ -281,10 +279,4 @@ void gpt_move_gradients(gpt_params *params, float *gradients)
   if (params->gradients == gradients) return;
   params->gradients = gradients;
   gpt_place_gradients(params, gradients);
-}
-
-void gpt_zero_gradients(gpt_params *params)
-{
-  if (params->gradients == NULL) return;
-  memset(params->gradients, 0, params->gradient_count * sizeof *params->gradients);
 }

@@ -34,7 +34,7 @@ static first_values same_values(double start)
 enum { MOST_KINDS = 16 }; /* of hidden matrices in a layer */
 
 /* The list as it is walked: tensors NULL counts only. */
-typedef struct listing {
+typedef struct tensor_listing {
   gpt_tensor *tensors;
   size_t count, values;
   size_t rank;     /* of adapters; 0: there are none */
@@ -42,7 +42,7 @@ typedef struct listing {
   size_t adapters, adapter_values;
   size_t kind;              /* of the layer's next matrix, */
   bool adapted[MOST_KINDS]; /* and whether it has an adapter in some layer */
-} listing;
+} tensor_listing;
 
 static void set_name(gpt_tensor *tensor, const char *format, size_t layer)
 {
@@ -55,7 +55,7 @@ static void set_name(gpt_tensor *tensor, const char *format, size_t layer)
 }
 
 /* An adapter is told with its matrix and listed behind all of these. */
-static void count_adapter(listing *list, const gpt_tensor *matrix)
+static void count_adapter(tensor_listing *list, const gpt_tensor *matrix)
 {
   const size_t kind = list->kind++;
   if (list->rank == 0 || regexec(&list->targets, matrix->name, 0, NULL, 0) != 0) return;
@@ -65,7 +65,7 @@ static void count_adapter(listing *list, const gpt_tensor *matrix)
 }
 
 /* The next tensor of the list; NULL while counting or when the model does not have it. */
-static gpt_tensor *next(listing *list, bool exists, const char *format, size_t layer,
+static gpt_tensor *next(tensor_listing *list, bool exists, const char *format, size_t layer,
                         size_t rows, size_t cols, gpt_role role, first_values first)
 {
   if (!exists) return NULL;
@@ -88,7 +88,8 @@ static gpt_tensor *next(listing *list, bool exists, const char *format, size_t l
   const size_t Q = c->n_head * D, K = c->n_kv_head * D, W = c->mlp_width;                      \
   (void)V, (void)T, (void)C, (void)Q, (void)K, (void)W;
 
-static void list_layer(listing *list, const gpt_config *c, gpt_layer *layer, size_t number)
+static void list_layer(tensor_listing *list, const gpt_config *c, gpt_layer *layer,
+                       size_t number)
 {
   SIZES
   list->kind = 0;
@@ -99,7 +100,7 @@ static void list_layer(listing *list, const gpt_config *c, gpt_layer *layer, siz
 }
 
 /* Only the tensors before the layers, then only those after: by their order in the table. */
-static void list_singles(listing *list, const gpt_config *c, gpt_model_tensors *parts,
+static void list_singles(tensor_listing *list, const gpt_config *c, gpt_model_tensors *parts,
                          bool before)
 {
   SIZES
@@ -111,7 +112,7 @@ static void list_singles(listing *list, const gpt_config *c, gpt_model_tensors *
 }
 
 /* c is resolved. parts->layers NULL: counts only. */
-static void list_all(listing *list, const gpt_config *c, gpt_model_tensors *parts)
+static void list_all(tensor_listing *list, const gpt_config *c, gpt_model_tensors *parts)
 {
   gpt_layer counted;
   list_singles(list, c, parts, true);
@@ -123,15 +124,15 @@ static void list_all(listing *list, const gpt_config *c, gpt_model_tensors *part
 }
 
 /* The configuration has passed its check: the expression is one. */
-static listing open_listing(const gpt_config *c)
+static tensor_listing open_listing(const gpt_config *c)
 {
-  listing list = {.rank = c->lora_rank};
+  tensor_listing list = {.rank = c->lora_rank};
   if (list.rank > 0 && regcomp(&list.targets, c->lora_targets, REG_EXTENDED | REG_NOSUB) != 0)
     list.rank = 0;
   return list;
 }
 
-static void close_listing(listing *list)
+static void close_listing(tensor_listing *list)
 {
   if (list->rank > 0) regfree(&list->targets);
 }
@@ -139,7 +140,7 @@ static void close_listing(listing *list)
 gpt_tensor_count gpt_count_tensors(const gpt_config *resolved)
 {
   gpt_model_tensors parts = {0};
-  listing list = open_listing(resolved);
+  tensor_listing list = open_listing(resolved);
   size_t slots = 0;
   list_all(&list, resolved, &parts);
   close_listing(&list);
@@ -159,7 +160,7 @@ static void name_adapter(gpt_tensor *adapter, const gpt_tensor *matrix, const ch
 }
 
 /* A starts as Gaussian numbers that keep x's size, B as zeros: at first W is W. */
-static void add_adapter(listing *list, gpt_tensor *matrix)
+static void add_adapter(tensor_listing *list, gpt_tensor *matrix)
 {
   gpt_tensor *a = &list->tensors[list->count++], *b = &list->tensors[list->count++];
   *a = (gpt_tensor){.rows = list->rank,
@@ -173,7 +174,7 @@ static void add_adapter(listing *list, gpt_tensor *matrix)
   matrix->lora_b = b;
 }
 
-static void add_layer_adapters(listing *list, gpt_tensor *first, size_t count)
+static void add_layer_adapters(tensor_listing *list, gpt_tensor *first, size_t count)
 {
   size_t slot = 0, kind = 0;
   for (gpt_tensor *t = first; t < first + count; t++) {
@@ -189,7 +190,7 @@ void gpt_list_tensors(gpt_params *params)
 {
   gpt_model_tensors *parts = params->parts;
   const size_t layers = params->config.n_layer;
-  listing list = open_listing(&params->config);
+  tensor_listing list = open_listing(&params->config);
   list.tensors = params->tensors;
   list_all(&list, &params->config, parts);
   for (size_t layer = 0; layer < layers; layer++) {

@@ -18,14 +18,14 @@ static const struct {
               {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1}};
 
 /* What a message about one tensor needs. */
-typedef struct place {
+typedef struct header_place {
   const char *path, *tensor;
   mo_error *error;
-} place;
+} header_place;
 
 #define REFUSE(place, ...) mo_fail((place)->error, MOUSSE_BAD_FORMAT, __VA_ARGS__)
 
-static mousse_status read_size(const place *at, const char *what, const json_t *number,
+static mousse_status read_size(const header_place *at, const char *what, const json_t *number,
                                size_t *value)
 {
   if (!json_is_integer(number) || json_integer_value(number) < 0)
@@ -35,7 +35,7 @@ static mousse_status read_size(const place *at, const char *what, const json_t *
   return MOUSSE_OK;
 }
 
-static mousse_status read_dtype(const place *at, const json_t *object, const char **name,
+static mousse_status read_dtype(const header_place *at, const json_t *object, const char **name,
                                 size_t *bytes)
 {
   const json_t *dtype = json_object_get(object, "dtype");
@@ -52,7 +52,8 @@ static mousse_status read_dtype(const place *at, const json_t *object, const cha
                 json_string_value(dtype));
 }
 
-static mousse_status read_shape(const place *at, const json_t *object, safetensors_entry *entry)
+static mousse_status read_shape(const header_place *at, const json_t *object,
+                                safetensors_entry *entry)
 {
   const json_t *shape = json_object_get(object, "shape");
   if (!json_is_array(shape) || json_array_size(shape) > SAFETENSORS_MAX_RANK)
@@ -70,9 +71,9 @@ static mousse_status read_shape(const place *at, const json_t *object, safetenso
 }
 
 /* data_offsets must lie in the data and span exactly the shape's bytes. */
-static mousse_status read_offsets(const place *at, const json_t *object, size_t element_bytes,
-                                  const unsigned char *data, size_t data_size,
-                                  safetensors_entry *entry)
+static mousse_status read_offsets(const header_place *at, const json_t *object,
+                                  size_t element_bytes, const unsigned char *data,
+                                  size_t data_size, safetensors_entry *entry)
 {
   const json_t *offsets = json_object_get(object, "data_offsets");
   size_t begin = 0, end = 0, wanted = 0;
@@ -91,7 +92,7 @@ static mousse_status read_offsets(const place *at, const json_t *object, size_t 
   return MOUSSE_OK;
 }
 
-static mousse_status check_metadata(const place *at, json_t *object)
+static mousse_status check_metadata(const header_place *at, json_t *object)
 {
   const char *key = NULL;
   json_t *value = NULL;
@@ -145,7 +146,7 @@ static mousse_status read_entries(safetensors *file, const char *path,
   {
     char shown[65];
     snprintf(shown, sizeof shown, "%s", name);
-    const place at = {path, shown, error};
+    const header_place at = {path, shown, error};
     if (strcmp(name, "__metadata__") == 0) {
       MO_TRY(check_metadata(&at, object));
       continue;

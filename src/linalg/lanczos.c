@@ -101,18 +101,18 @@ static void diagonalise(tridiagonal *t)
     }
 }
 
-typedef struct node {
+typedef struct quadrature_node {
   double value, weight;
-} node;
+} quadrature_node;
 
 static int by_value(const void *a, const void *b)
 {
-  const double x = ((const node *)a)->value, y = ((const node *)b)->value;
+  const double x = ((const quadrature_node *)a)->value, y = ((const quadrature_node *)b)->value;
   return (x > y) - (x < y);
 }
 
 /* The value below which a share of the weight lies. */
-static double quantile(const node *nodes, size_t n, double share)
+static double quantile(const quadrature_node *nodes, size_t n, double share)
 {
   double sum = 0.0;
   size_t i = 0;
@@ -124,12 +124,12 @@ bool mo_lanczos(size_t n, mo_product_with multiply, const void *matrix, float *w
                 mo_outline *outline)
 {
   tridiagonal t = {.n = 0};
-  node nodes[MO_LANCZOS_STEPS];
+  quadrature_node nodes[MO_LANCZOS_STEPS];
   double mean = 0.0, squares = 0.0;
   if (n == 0 || !iterate(n, multiply, matrix, work, &t)) return false;
   diagonalise(&t);
   for (size_t i = 0; i < t.n; i++) {
-    nodes[i] = (node){t.diagonal[i], t.first[i] * t.first[i]};
+    nodes[i] = (quadrature_node){t.diagonal[i], t.first[i] * t.first[i]};
     mean += nodes[i].weight * nodes[i].value;
     squares += nodes[i].weight * nodes[i].value * nodes[i].value;
   }

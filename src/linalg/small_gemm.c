@@ -13,15 +13,15 @@ typedef struct left_side {
   size_t row_step, inner_step;
 } left_side;
 
-typedef struct target {
+typedef struct gemm_target {
   float *c;
   size_t stride;
   float alpha, beta;
-} target;
+} gemm_target;
 
 /* rows is a constant where this is inlined: all sums are in registers. */
 MO_INLINE void multiply(size_t rows, left_side a, const float *panel, size_t inner,
-                        const target *t)
+                        const gemm_target *t)
 {
   mo_lanes sum[STRIP][2];
 #pragma GCC unroll 6
@@ -51,7 +51,7 @@ MO_INLINE void multiply(size_t rows, left_side a, const float *panel, size_t inn
 }
 
 MO_INLINE void multiply_some(size_t rows, left_side a, const float *panel, size_t inner,
-                             const target *t)
+                             const gemm_target *t)
 {
   switch (rows) {
   case 6:
@@ -77,10 +77,10 @@ MO_INLINE void multiply_some(size_t rows, left_side a, const float *panel, size_
 
 /* Fewer than 16 columns of C. */
 MO_INLINE void multiply_edge(size_t rows, size_t cols, left_side a, const float *panel,
-                             size_t inner, const target *t)
+                             size_t inner, const gemm_target *t)
 {
   float block[STRIP * PANEL];
-  const target whole = {block, PANEL, t->alpha, 0.0f};
+  const gemm_target whole = {block, PANEL, t->alpha, 0.0f};
   multiply_some(rows, a, panel, inner, &whole);
   for (size_t i = 0; i < rows; i++)
     for (size_t j = 0; j < cols; j++) {
@@ -126,12 +126,12 @@ typedef struct product {
   left_side a;
   const float *b;
   size_t b_stride;
-  target to;
+  gemm_target to;
 } product;
 
-typedef struct span {
+typedef struct depth_span {
   size_t first, end;
-} span;
+} depth_span;
 
 static inline size_t less(size_t a, size_t b)
 {
@@ -140,15 +140,16 @@ static inline size_t less(size_t a, size_t b)
 
 /* The part of the inner dimension, within `some` from `depth` on, that counts for `count` rows; of
  * scores, for the panel at `col`. */
-static inline span wanted(const product *p, size_t row, size_t count, size_t col, size_t depth,
-                          size_t some)
+static inline depth_span wanted(const product *p, size_t row, size_t count, size_t col,
+                                size_t depth, size_t some)
 {
-  if (p->diagonal == MO_NO_DIAGONAL) return (span){0, some};
+  if (p->diagonal == MO_NO_DIAGONAL) return (depth_span){0, some};
   const size_t last = p->diagonal + row + count; /* the first key that no row sees */
-  if (p->transpose_b == MO_TRANSPOSED) return (span){0, col < last ? some : 0};
-  if (p->transpose_a == MO_PLAIN) return (span){0, last > depth ? less(last - depth, some) : 0};
+  if (p->transpose_b == MO_TRANSPOSED) return (depth_span){0, col < last ? some : 0};
+  if (p->transpose_a == MO_PLAIN)
+    return (depth_span){0, last > depth ? less(last - depth, some) : 0};
   const size_t first = row > p->diagonal ? row - p->diagonal : 0; /* the first query */
-  return (span){first > depth ? less(first - depth, some) : 0, some};
+  return (depth_span){first > depth ? less(first - depth, some) : 0, some};
 }
 
 MO_CLONES static void multiply_depth(const product *p, size_t depth, size_t some)
@@ -162,9 +163,9 @@ MO_CLONES static void multiply_depth(const product *p, size_t depth, size_t some
       pack_transposed(panel, p->b + col * p->b_stride + depth, p->b_stride, some, width);
     for (size_t row = 0; row < p->rows; row += STRIP) {
       const size_t count = less(p->rows - row, STRIP);
-      const span k = wanted(p, row, count, col, depth, some);
+      const depth_span k = wanted(p, row, count, col, depth, some);
       left_side a = p->a;
-      target to = p->to;
+      gemm_target to = p->to;
       if (k.end == 0 && p->transpose_b == MO_TRANSPOSED && some > 0) continue;
       a.data += row * a.row_step + (depth + k.first) * a.inner_step;
       to.c += row * to.stride + col;

@@ -8,12 +8,12 @@
 #include <string.h>
 
 /* What a name is looked up in. */
-typedef struct target {
+typedef struct option_target {
   mo_option_table table;
   void *config;
   bool *scheduled; /* for each row; NULL: not kept */
   char title[160]; /* "group 0 (mousse)" */
-} target;
+} option_target;
 
 /* Words that other libraries use, each with ours in the order in which they are tried. */
 static const struct {
@@ -48,7 +48,7 @@ static const char *meant(mo_option_table table, const char *word)
   return s.best;
 }
 
-static mousse_status unknown_option(const mousse_optimizer *opt, const target *t,
+static mousse_status unknown_option(const mousse_optimizer *opt, const option_target *t,
                                     const char *name)
 {
   mo_error *error = mo_error_of(opt);
@@ -63,8 +63,8 @@ static mousse_status unknown_option(const mousse_optimizer *opt, const target *t
                  name, list);
 }
 
-static mousse_status find_option(const mousse_optimizer *opt, const target *t, const char *name,
-                                 const mo_option **found)
+static mousse_status find_option(const mousse_optimizer *opt, const option_target *t,
+                                 const char *name, const mo_option **found)
 {
   if (name == NULL)
     return mo_fail(mo_error_of(opt), MOUSSE_INVALID_ARGUMENT,
@@ -73,12 +73,12 @@ static mousse_status find_option(const mousse_optimizer *opt, const target *t, c
   return *found != NULL ? MOUSSE_OK : unknown_option(opt, t, name);
 }
 
-static mousse_status find_target(const mousse_optimizer *opt, int group, target *t)
+static mousse_status find_target(const mousse_optimizer *opt, int group, option_target *t)
 {
   mousse_optimizer *object = (mousse_optimizer *)opt;
   if (group == MOUSSE_OBJECT) {
-    *t =
-        (target){mo_object_table, &object->options, object->options_scheduled, "the optimizer"};
+    *t = (option_target){mo_object_table, &object->options, object->options_scheduled,
+                         "the optimizer"};
     return MOUSSE_OK;
   }
   if (group < 0 || (size_t)group >= opt->group_count)
@@ -86,10 +86,10 @@ static mousse_status find_target(const mousse_optimizer *opt, int group, target 
                    "there is no group %d; mousse_add_group has made %zu", group,
                    opt->group_count);
   const mo_group *found = &opt->groups[group];
-  *t = (target){{found->algorithm->options, found->algorithm->option_count},
-                found->config,
-                found->scheduled,
-                ""};
+  *t = (option_target){{found->algorithm->options, found->algorithm->option_count},
+                       found->config,
+                       found->scheduled,
+                       ""};
   snprintf(t->title, sizeof t->title, "group %d (%s)", group, found->algorithm->name);
   return MOUSSE_OK;
 }
@@ -127,7 +127,8 @@ static mousse_status check(mousse_optimizer *opt, const mo_option *option, doubl
   return check_change(opt, option, value);
 }
 
-static void put(mousse_optimizer *opt, const target *t, const mo_option *option, double value)
+static void put(mousse_optimizer *opt, const option_target *t, const mo_option *option,
+                double value)
 {
   mo_option_put(option, t->config, value);
   if (opt->phase != MO_BUILDING) t->scheduled[option - t->table.rows] = true;
@@ -171,7 +172,7 @@ static mousse_status value_of(mousse_optimizer *opt, const mo_option *option, gi
 
 static mousse_status set_one(mousse_optimizer *opt, int group, const char *name, given value)
 {
-  target t;
+  option_target t;
   const mo_option *option = NULL;
   double number = 0;
   MO_TRY(find_target(opt, group, &t));
@@ -191,7 +192,7 @@ static mousse_status set_all(mousse_optimizer *opt, const char *name, given valu
                    name);
   for (int write = 0; write < 2; write++)
     for (size_t i = 0; i < opt->group_count; i++) {
-      target t;
+      option_target t;
       const mo_option *option = NULL;
       double number = 0;
       MO_TRY(find_target(opt, (int)i, &t));
@@ -231,7 +232,7 @@ mousse_status mousse_set_text(mousse_optimizer *opt, int group, const char *name
 static mousse_status read_option(const mousse_optimizer *opt, int group, const char *name,
                                  const mo_option **option, double *value)
 {
-  target t;
+  option_target t;
   if (group == MOUSSE_ALL_GROUPS)
     return mo_fail(mo_error_of(opt), MOUSSE_INVALID_ARGUMENT,
                    "the groups may differ in '%.60s'; ask one of them",
@@ -277,7 +278,7 @@ static mousse_status find_param_option(const mousse_optimizer *opt, const char *
                                        const char *option, mo_param **param,
                                        const mo_option **found)
 {
-  target t = {.table = mo_param_table};
+  option_target t = {.table = mo_param_table};
   if (opt == NULL) return MOUSSE_INVALID_ARGUMENT;
   *param = mo_param_find(opt, name);
   if (*param == NULL) return mo_param_unknown(opt, name);

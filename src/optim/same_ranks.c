@@ -18,10 +18,10 @@
 enum { SENTENCE = 512, CHUNK = MO_EXCHANGE_FLOATS * sizeof(float) / sizeof(uint64_t) };
 
 /* Walks along the list: object options, then each group with its options, then parameters. */
-typedef struct walk {
+typedef struct outline_walk {
   const mousse_optimizer *opt;
   size_t object, group, row, param;
-} walk;
+} outline_walk;
 
 static void describe_option(const mousse_option *info, double value, const char *of, char *text)
 {
@@ -30,7 +30,7 @@ static void describe_option(const mousse_option *info, double value, const char 
   snprintf(text, SENTENCE, "%s%s is %s", info->name, of, number);
 }
 
-static void describe_group(walk *w, char *text)
+static void describe_group(outline_walk *w, char *text)
 {
   const mo_group *group = &w->opt->groups[w->group];
   const mo_algorithm *algorithm = group->algorithm;
@@ -46,7 +46,7 @@ static void describe_group(walk *w, char *text)
   w->group++;
 }
 
-static void describe_param(const walk *w, char *text)
+static void describe_param(const outline_walk *w, char *text)
 {
   static const char *const types[] = {"float32", "bfloat16", "float16"};
   const mo_param *p = &w->opt->params[w->param];
@@ -61,7 +61,7 @@ static void describe_param(const walk *w, char *text)
 }
 
 /* The next sentence; false at the end, with a sentence that says so. */
-static bool next(walk *w, char text[SENTENCE])
+static bool next(outline_walk *w, char text[SENTENCE])
 {
   if (w->object < mo_object_table.count) {
     const mo_option *row = &mo_object_table.rows[w->object++];
@@ -81,7 +81,7 @@ static bool next(walk *w, char text[SENTENCE])
 
 static uint64_t checksum(const mousse_optimizer *opt)
 {
-  walk w = {.opt = opt};
+  outline_walk w = {.opt = opt};
   char text[SENTENCE];
   XXH3_state_t hash;
   XXH3_64bits_reset(&hash);
@@ -90,7 +90,7 @@ static uint64_t checksum(const mousse_optimizer *opt)
 }
 
 /* Fills a chunk with the checksums of the next sentences; after the end, zeros. */
-static void fill(walk *w, uint64_t *sums)
+static void fill(outline_walk *w, uint64_t *sums)
 {
   char text[SENTENCE];
   for (size_t i = 0; i < CHUNK; i++)
@@ -101,7 +101,7 @@ static void fill(walk *w, uint64_t *sums)
  * 0's list has ended. */
 static mousse_status first_difference(mousse_optimizer *opt, uint64_t *number)
 {
-  walk w = {.opt = opt}, theirs = {.opt = opt};
+  outline_walk w = {.opt = opt}, theirs = {.opt = opt};
   uint64_t *sums = (uint64_t *)(void *)opt->exchange;
   char text[SENTENCE];
   *number = UINT64_MAX;
@@ -118,7 +118,7 @@ static mousse_status first_difference(mousse_optimizer *opt, uint64_t *number)
 
 static void sentence_at(const mousse_optimizer *opt, uint64_t number, char text[SENTENCE])
 {
-  walk w = {.opt = opt};
+  outline_walk w = {.opt = opt};
   memset(text, 0, SENTENCE);
   for (uint64_t i = 0; next(&w, text) && i < number; i++) continue;
 }

@@ -14,12 +14,6 @@ mo_side mo_side_make(mo_shape shape, bool right, size_t block)
   return (mo_side){right, size, block == 0 || block > size ? size : block};
 }
 
-mo_side mo_side_up_to(mo_shape shape, bool right, size_t longest)
-{
-  const mo_side side = mo_side_make(shape, right, 0);
-  return side.size <= longest ? side : (mo_side){.right = right};
-}
-
 mo_block mo_block_first(mo_side side)
 {
   return (mo_block){0, side.block, 0};

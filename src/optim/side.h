@@ -24,8 +24,6 @@ typedef struct mo_side {
 
 /* block 0: not cut. */
 mo_side mo_side_make(mo_shape shape, bool right, size_t block);
-/* Not cut, and absent when it is longer than `longest`. */
-mo_side mo_side_up_to(mo_shape shape, bool right, size_t longest);
 
 /* Block after block: its place along the side, its size, its place in the pair. */
 typedef struct mo_block {

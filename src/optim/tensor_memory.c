@@ -22,16 +22,16 @@ static const char *range_name(const mousse_optimizer *opt, size_t range)
   return tensor_name(opt, &opt->tensors[low]);
 }
 
-typedef struct span {
+typedef struct memory_span {
   uintptr_t start, end;
-} span;
+} memory_span;
 
 /* Where matrix i lies when the tensor starts at `base`; NULL: nowhere. */
-static span span_of(const mo_tensor *t, const void *base, mousse_type type, size_t i)
+static memory_span span_of(const mo_tensor *t, const void *base, mousse_type type, size_t i)
 {
   const size_t bytes = mo_type_bytes(type);
   const uintptr_t start = (uintptr_t)base + i * t->stride * bytes;
-  return (span){start, base != NULL ? start + t->rows * t->cols * bytes : start};
+  return (memory_span){start, base != NULL ? start + t->rows * t->cols * bytes : start};
 }
 
 static mousse_status clash(mousse_optimizer *opt, const mo_tensor *t, const char *mine,
@@ -51,7 +51,7 @@ static mousse_status clash(mousse_optimizer *opt, const mo_tensor *t, const char
 static mousse_status occupy_values(mousse_optimizer *opt, const mo_tensor *t, mo_storage s)
 {
   for (size_t i = 0; i < t->count; i++) {
-    const span at = span_of(t, s.value, s.value_type, i);
+    const memory_span at = span_of(t, s.value, s.value_type, i);
     size_t other = mo_ranges_find(&opt->values, at.start, at.end);
     if (other != MO_NO_RANGE) return clash(opt, t, "value", other, "value");
     other = mo_ranges_find(&opt->gradients, at.start, at.end);
@@ -64,7 +64,7 @@ static mousse_status occupy_values(mousse_optimizer *opt, const mo_tensor *t, mo
 static mousse_status occupy_gradients(mousse_optimizer *opt, const mo_tensor *t, mo_storage s)
 {
   for (size_t i = 0; i < t->count; i++) {
-    const span at = span_of(t, s.grad, s.grad_type, i);
+    const memory_span at = span_of(t, s.grad, s.grad_type, i);
     const size_t other = mo_ranges_find(&opt->values, at.start, at.end);
     if (other != MO_NO_RANGE) return clash(opt, t, "gradient", other, "value");
     mo_ranges_add(&opt->gradients, t->first_range + i, at.start, at.end);

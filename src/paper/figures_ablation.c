@@ -34,14 +34,14 @@ static void add_row(const study_evidence *e, const study_cell *c, const char *na
   cell_name_runs(e, c, figure);
 }
 
-typedef struct comparison {
+typedef struct ablation_table {
   json_t *series, *categories, *table, *curves;
   char finding[1024];
   size_t used, count;
-} comparison;
+} ablation_table;
 
 static void compare(const study_evidence *e, const study_cell *c, const char *name,
-                    comparison *to, json_t *figure)
+                    ablation_table *to, json_t *figure)
 {
   const run_mean loss = cell_group(e, c)->final_loss, to_base = to_baseline(e, c);
   results_category(to->categories, name);
@@ -60,11 +60,12 @@ static void draw_ablation(const study_evidence *e, figure_id id, const char *bas
 {
   static const char *const columns[] = {"setting", "best lr",  "final loss", "to the default",
                                         "±95%",    "in words", "s per step", NULL};
-  comparison to = {.table = results_table(figure,
-                                          "Each at its best learning rate; mean and deviation "
-                                          "(runs), differences by pairs of seeds",
-                                          columns),
-                   .categories = results_categories("setting")};
+  ablation_table to = {.table =
+                           results_table(figure,
+                                         "Each at its best learning rate; mean and deviation "
+                                         "(runs), differences by pairs of seeds",
+                                         columns),
+                       .categories = results_categories("setting")};
   const study_cell *base = baseline(e);
   json_t *bars = results_chart(figure, "Final validation loss", to.categories,
                                results_axis("final validation loss", "linear"));

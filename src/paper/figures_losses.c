@@ -53,14 +53,14 @@ static void add_loss_rows(const study_evidence *e, study_schedule schedule, int 
   }
 }
 
-typedef struct place {
+typedef struct ranked_loss {
   const char *label;
   run_mean loss;
-} place;
+} ranked_loss;
 
 static int by_mean(const void *a, const void *b)
 {
-  const place *x = a, *y = b;
+  const ranked_loss *x = a, *y = b;
   return number_order(x->loss.mean, y->loss.mean);
 }
 
@@ -68,13 +68,13 @@ static int by_mean(const void *a, const void *b)
 static void order_text(const study_evidence *e, study_schedule schedule, int regime, char *text,
                        size_t capacity)
 {
-  place places[16];
+  ranked_loss places[16];
   size_t count = 0, used = 0;
   for (size_t i = 0; i < e->protocol->count && count < 16; i++) {
     const study_cell *c = &e->protocol->cells[i];
     const run_mean loss = cell_group(e, c)->final_loss;
     if (c->schedule == schedule && c->regime == regime && is_in_paper(c) && loss.count > 0)
-      places[count++] = (place){c->label, loss};
+      places[count++] = (ranked_loss){c->label, loss};
   }
   qsort(places, count, sizeof *places, by_mean);
   text[0] = '\0';

@@ -12,11 +12,11 @@
 enum { DEEPEST = 4 };
 
 /* One search: where it adds, what is read, and how many runs were met. */
-typedef struct search {
+typedef struct record_search {
   run_records *records;
   record_parts parts;
   size_t met;
-} search;
+} record_search;
 
 static bool is_run(const char *directory)
 {
@@ -38,7 +38,7 @@ static bool is_there(const run_records *records, const run_record *record)
   return false;
 }
 
-static mousse_status add_run(search *s, const char *directory, mo_error *error)
+static mousse_status add_run(record_search *s, const char *directory, mo_error *error)
 {
   run_records *records = s->records;
   if (!mo_grow(NULL, &records->list, &records->capacity, records->count + 1,
@@ -54,9 +54,11 @@ static mousse_status add_run(search *s, const char *directory, mo_error *error)
   return MOUSSE_OK;
 }
 
-static mousse_status look_below(search *s, const char *directory, int depth, mo_error *error);
+static mousse_status look_below(record_search *s, const char *directory, int depth,
+                                mo_error *error);
 
-static mousse_status look_at(search *s, const char *directory, int depth, mo_error *error)
+static mousse_status look_at(record_search *s, const char *directory, int depth,
+                             mo_error *error)
 {
   if (is_run(directory)) return add_run(s, directory, error);
   return depth < DEEPEST ? look_below(s, directory, depth + 1, error) : MOUSSE_OK;
@@ -67,7 +69,8 @@ static int is_shown(const struct dirent *entry)
   return entry->d_name[0] != '.';
 }
 
-static mousse_status look_below(search *s, const char *directory, int depth, mo_error *error)
+static mousse_status look_below(record_search *s, const char *directory, int depth,
+                                mo_error *error)
 {
   struct dirent **entries = NULL;
   const int count = scandir(directory, &entries, is_shown, alphasort);
@@ -87,7 +90,7 @@ static mousse_status look_below(search *s, const char *directory, int depth, mo_
 mousse_status run_records_find(run_records *records, const char *directory, record_parts parts,
                                mo_error *error)
 {
-  search s = {.records = records, .parts = parts};
+  record_search s = {.records = records, .parts = parts};
   MO_TRY(look_at(&s, directory, 0, error));
   if (s.met == 0)
     return mo_fail(

@@ -10,7 +10,7 @@
 
 enum { LARGEST_FILE = 1 << 16, LARGEST_TEXT = 2 * LARGEST_FILE, DEEPEST = 2 };
 
-typedef struct reader {
+typedef struct yaml_reader {
   const char *path;
   yaml_parser_t parser;
   yaml_event_t event; /* the current one */
@@ -22,19 +22,19 @@ typedef struct reader {
   char seen[YAML_MOST_KEYS][YAML_LONGEST_KEY];
   size_t seen_count;
   char text[LARGEST_TEXT];
-} reader;
+} yaml_reader;
 
-static size_t line_of(const reader *r)
+static size_t line_of(const yaml_reader *r)
 {
   return r->event.start_mark.line + 1;
 }
 
-static mousse_status bad(const reader *r, const char *what, mo_error *error)
+static mousse_status bad(const yaml_reader *r, const char *what, mo_error *error)
 {
   return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %zu: %s", r->path, line_of(r), what);
 }
 
-static void drop_event(reader *r)
+static void drop_event(yaml_reader *r)
 {
   if (r->has_event) yaml_event_delete(&r->event);
   r->has_event = false;
@@ -49,7 +49,7 @@ static bool has_anchor(const yaml_event_t *e)
          (e->type == YAML_MAPPING_START_EVENT && e->data.mapping_start.anchor != NULL);
 }
 
-static mousse_status next(reader *r, mo_error *error)
+static mousse_status next(yaml_reader *r, mo_error *error)
 {
   drop_event(r);
   if (!yaml_parser_parse(&r->parser, &r->event))
@@ -61,7 +61,7 @@ static mousse_status next(reader *r, mo_error *error)
                                : MOUSSE_OK;
 }
 
-static mousse_status note_key(reader *r, const char *key, size_t line, mo_error *error)
+static mousse_status note_key(yaml_reader *r, const char *key, size_t line, mo_error *error)
 {
   for (size_t i = 0; i < r->seen_count; i++)
     if (strcmp(r->seen[i], key) == 0)
@@ -80,7 +80,7 @@ static bool is_null(const yaml_event_t *e)
 }
 
 /* The current event as one more value. */
-static mousse_status add_value(reader *r, size_t *count, mo_error *error)
+static mousse_status add_value(yaml_reader *r, size_t *count, mo_error *error)
 {
   if (r->event.type != YAML_SCALAR_EVENT)
     return bad(r, "expected one value, found a list or mapping", error);
@@ -95,7 +95,7 @@ static mousse_status add_value(reader *r, size_t *count, mo_error *error)
   return MOUSSE_OK;
 }
 
-static mousse_status add_list(reader *r, size_t *count, mo_error *error)
+static mousse_status add_list(yaml_reader *r, size_t *count, mo_error *error)
 {
   MO_TRY(next(r, error));
   while (r->event.type != YAML_SEQUENCE_END_EVENT) {
@@ -106,7 +106,7 @@ static mousse_status add_list(reader *r, size_t *count, mo_error *error)
 }
 
 /* The current event begins the value of a key. */
-static mousse_status take_value(reader *r, const char *key, mo_error *error)
+static mousse_status take_value(yaml_reader *r, const char *key, mo_error *error)
 {
   yaml_entry entry = {.key = key, .values = r->values, .is_null = is_null(&r->event)};
   const size_t line = line_of(r);
@@ -121,8 +121,8 @@ static mousse_status take_value(reader *r, const char *key, mo_error *error)
 }
 
 /* The current event as a key under a prefix. */
-static mousse_status read_key(const reader *r, const char *prefix, char key[YAML_LONGEST_KEY],
-                              mo_error *error)
+static mousse_status read_key(const yaml_reader *r, const char *prefix,
+                              char key[YAML_LONGEST_KEY], mo_error *error)
 {
   if (r->event.type != YAML_SCALAR_EVENT) return bad(r, "a key is not a word", error);
   const int length =
@@ -132,7 +132,8 @@ static mousse_status read_key(const reader *r, const char *prefix, char key[YAML
 }
 
 /* The current event begins a mapping; afterwards it ends it. */
-static mousse_status take_mapping(reader *r, const char *prefix, int depth, mo_error *error)
+static mousse_status take_mapping(yaml_reader *r, const char *prefix, int depth,
+                                  mo_error *error)
 {
   MO_TRY(next(r, error));
   while (r->event.type != YAML_MAPPING_END_EVENT) {
@@ -152,7 +153,7 @@ static mousse_status take_mapping(reader *r, const char *prefix, int depth, mo_e
   return MOUSSE_OK;
 }
 
-static mousse_status take_stream(reader *r, mo_error *error)
+static mousse_status take_stream(yaml_reader *r, mo_error *error)
 {
   MO_TRY(next(r, error)); /* the stream's start */
   MO_TRY(next(r, error));
@@ -172,7 +173,7 @@ static mousse_status take_stream(reader *r, mo_error *error)
 mousse_status yaml_keys_parse(const char *path, const char *text, size_t size, yaml_take take,
                               void *user, mo_error *error)
 {
-  reader *r = mo_allocate(NULL, sizeof *r);
+  yaml_reader *r = mo_allocate(NULL, sizeof *r);
   mousse_status status = MOUSSE_NO_MEMORY;
   if (size > LARGEST_FILE) {
     mo_release(NULL, r, sizeof *r);

@@ -9,14 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct reader {
+typedef struct options_reader {
   train_options *run;
   const run_notices *notices;
-} reader;
+} options_reader;
 
 static mousse_status take(void *user, const yaml_entry *entry, mo_error *error)
 {
-  const reader *r = user;
+  const options_reader *r = user;
   if (entry->is_list)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "expected one value, found a list or mapping");
   if (entry->is_null) return MOUSSE_OK;
@@ -26,14 +26,14 @@ static mousse_status take(void *user, const yaml_entry *entry, mo_error *error)
 mousse_status options_parse(train_options *run, const char *path, const char *text, size_t size,
                             const run_notices *notices, mo_error *error)
 {
-  reader r = {run, notices};
+  options_reader r = {run, notices};
   return yaml_keys_parse(path, text, size, take, &r, error);
 }
 
 mousse_status options_read(train_options *run, const char *path, const run_notices *notices,
                            mo_error *error)
 {
-  reader r = {run, notices};
+  options_reader r = {run, notices};
   return yaml_keys_read(path, take, &r, error);
 }
 

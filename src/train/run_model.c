@@ -14,14 +14,16 @@ static void override(size_t *member, int64_t value)
   if (value > 0) *member = (size_t)value;
 }
 
-/* --model is taken for --preset; with other trainers it is a path to weights. */
+/* --model is taken for --preset; with other trainers it is a path to weights. A folder may have
+ * the name of a preset: then the preset is meant. */
 static mousse_status find_preset(const char *name, gpt_config *config, mo_error *error)
 {
-  if (strchr(name, '/') != NULL || access(name, F_OK) == 0)
+  const mousse_status status = gpt_preset(name, config, error);
+  if (status != MOUSSE_OK && (strchr(name, '/') != NULL || access(name, F_OK) == 0))
     return mo_fail(error, MOUSSE_UNKNOWN_NAME,
                    "there is no model preset '%s'; --init %s begins with the weights there",
                    name, name);
-  return gpt_preset(name, config, error);
+  return status;
 }
 
 mousse_status run_model_from(const train_options *run, const gpt_config *base,

@@ -227,11 +227,11 @@ mousse_status trainer_state_read(trainer_state *state, uint64_t step, const char
 }
 
 /* A comparison under way. */
-typedef struct comparison {
+typedef struct option_comparison {
   const json_t *before, *now;
   option_changes *changes;
   const run_notices *notices;
-} comparison;
+} option_comparison;
 
 static bool is_fixed(const char *key)
 {
@@ -242,14 +242,14 @@ static bool is_fixed(const char *key)
 }
 
 /* An option that there was not yet, at its default. */
-static bool is_new(const comparison *c, const char *key)
+static bool is_new(const option_comparison *c, const char *key)
 {
   const mo_setting *row = mo_settings_find(&train_settings, key);
   return row != NULL && json_object_get(c->before, key) == NULL &&
          (is_fixed(key) || strcmp(row->initial, text_of(c->now, key)) == 0);
 }
 
-static void note_change(const comparison *c, const char *text)
+static void note_change(const option_comparison *c, const char *text)
 {
   run_notify(c->notices, "changed on resume: %s", text);
   if (c->changes->count++ == 0)
@@ -265,7 +265,8 @@ static mousse_status refuse_option(const char *key, const char *before, const ch
                  key, before, now);
 }
 
-static mousse_status compare_option(const comparison *c, const char *key, mo_error *error)
+static mousse_status compare_option(const option_comparison *c, const char *key,
+                                    mo_error *error)
 {
   char text[sizeof c->changes->first];
   const char *before = text_of(c->before, key), *now = text_of(c->now, key);
@@ -276,7 +277,7 @@ static mousse_status compare_option(const comparison *c, const char *key, mo_err
   return MOUSSE_OK;
 }
 
-static mousse_status compare_options(const comparison *c, mo_error *error)
+static mousse_status compare_options(const option_comparison *c, mo_error *error)
 {
   const char *key = NULL;
   json_t *value = NULL;
@@ -314,7 +315,7 @@ static mousse_status compare_object(const json_t *object, const trainer_demand *
   const bool first_edition = version_of(object) == 1;
   json_t *now = collect_options(first_edition ? demand->given : demand->resolved);
   json_t *before = rename_options(json_object_get(object, "options"));
-  const comparison c = {before, now, changes, notices};
+  const option_comparison c = {before, now, changes, notices};
   const mousse_status status =
       now != NULL && before != NULL
           ? compare_options(&c, error)

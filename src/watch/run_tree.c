@@ -10,13 +10,13 @@
 
 enum { DEEPEST = 4 };
 
-typedef struct walk {
+typedef struct tree_walk {
   void (*found)(void *user, const char *path);
   void *user;
   size_t runs, folders;
-} walk;
+} tree_walk;
 
-static void look_below(walk *w, int folder, const char *path, int depth);
+static void look_below(tree_walk *w, int folder, const char *path, int depth);
 
 static bool is_run(int folder)
 {
@@ -27,7 +27,7 @@ static bool is_run(int folder)
 }
 
 /* Takes the descriptor. */
-static void look_at(walk *w, int folder, const char *path, int depth)
+static void look_at(tree_walk *w, int folder, const char *path, int depth)
 {
   if (w->runs >= TREE_RUNS || w->folders++ >= TREE_FOLDERS) {
     close(folder);
@@ -47,7 +47,7 @@ static bool may_be_folder(const struct dirent *entry)
   return entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
 }
 
-static void look_below(walk *w, int folder, const char *path, int depth)
+static void look_below(tree_walk *w, int folder, const char *path, int depth)
 {
   DIR *list = fdopendir(folder);
   if (list == NULL) {
@@ -69,7 +69,7 @@ static void look_below(walk *w, int folder, const char *path, int depth)
 
 size_t run_tree_walk(int root, void (*found)(void *user, const char *path), void *user)
 {
-  walk w = {found, user, 0, 0};
+  tree_walk w = {found, user, 0, 0};
   const int folder = place_directory(root, ".");
   if (folder >= 0) look_at(&w, folder, ".", 0);
   return w.runs;

@@ -1,9 +1,11 @@
-"""The documents are true: commands they show are understood, the tutorial runs, quoted code is
+"""The documents are true: commands they show are understood and run in a small form, quoted code is
 that of the examples, links lead somewhere, and the walk through the source names what is there."""
 import glob
+import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import unittest
 
@@ -11,11 +13,13 @@ from program import MOUSSE, ROOT, ProgramTest
 
 DOCUMENTS = sorted(glob.glob(os.path.join(ROOT, "*.md")) + glob.glob(os.path.join(ROOT, "docs", "**", "*.md"),
                                                                     recursive=True))
-SMALL = {"train": ["--n-layer", "1", "--model-dim", "32", "--n-head", "2", "--sequence-length", "32", "--batch-size",
-                   "2", "--num-iterations", "4", "--vocab-size", "0"],
-         "sweep": ["--n-layer", "1", "--model-dim", "32", "--n-head", "2", "--sequence-length", "32", "--batch-size",
-                   "2", "--num-iterations", "4", "--seed", "1"],
-         "generate": ["--tokens", "5"], "chat": ["--tokens", "5"]}
+MODEL = "--n-layer 1 --model-dim 32 --n-head 2 --sequence-length 32".split()
+STEPS = "--batch-size 2 --num-iterations 4".split()
+SMALL = {"train": [*MODEL, *STEPS, "--vocab-size", "0"], "sweep": [*MODEL, *STEPS, "--seed", "1"],
+         "generate": ["--tokens", "5"], "chat": ["--tokens", "5"],
+         "tune": [*MODEL, *STEPS, "--val-tokens", "64"],
+         "reproduce": ["--dry-run"],  # study_reproduce makes all figures of the smallest scale
+         "watch": ["--terminal"]}     # watch_server and watch_page have the page
 
 
 def read(path):
@@ -76,17 +80,62 @@ class Documents(ProgramTest):
         self.assertEqual(list(commands("```sh\nmousse train --lr 3 \\\n  --seed 1   # so\n```\n")),
                          [["train", "--lr", "3", "--seed", "1"]])
 
-    def test_the_tutorial_runs(self):
+    def run_small(self, words, where="before"):
+        """A command as shown, with a model and a number of steps that take no time."""
+        words = [word.replace("train:4096", "train:300").replace("@1000", "@4") for word in words]
+        words = [name for word in words for name in sorted(glob.glob(word, root_dir=self.folder)) or [word]]
+        small = SMALL.get(words[0], [])
+        if "--dry-run" in words and words[0] == "train":
+            small = []
+        elif "--init" in words and words[0] == "train":
+            small = [*STEPS, "--sequence-length", "32"]  # the rest of the model is given
+        if words[0] in ("tokenize", "checkpoint") and "--out" in words:  # they refuse what is there
+            made = self.path(words[words.index("--out") + 1])
+            shutil.rmtree(made, ignore_errors=True)
+            if os.path.exists(made):
+                os.remove(made)
+        done = subprocess.run([MOUSSE, *words, *small], cwd=self.folder, capture_output=True, timeout=300,
+                              input=b"She\n/quit\n")
+        self.assertEqual(done.returncode, 0, f"{where}: mousse {shlex.join(words + small)}: {done.stderr.decode()}")
+
+    def prepare(self):
+        """Files by the names that documents use: texts, a tokenizer, data, a run and a model folder."""
         os.mkdir(self.path("data"))
-        words = b"It was a truth that she had not been in want of a good word %d times.\n"
-        self.write("data/austen.txt", b"".join(words % i for i in range(3000)))
-        for words in commands(read(os.path.join(ROOT, "docs", "tutorial-program.md"))):
-            if words[0] == "tokenize":
-                words[words.index("train:4096")] = "train:300"
-            done = subprocess.run([MOUSSE, *words, *SMALL.get(words[0], [])], cwd=self.folder, capture_output=True,
-                                  timeout=300, input=b"She\n/quit\n")
-            self.assertEqual(done.returncode, 0, f"mousse {shlex.join(words)}: {done.stderr.decode()}")
-        self.assertTrue(os.path.exists(self.path("report.html")))
+        os.symlink(os.path.join(ROOT, "examples"), self.path("examples"))
+        line = "It was a truth that she had not been in want of a good word %d times.\n"
+        text = "".join(line % i for i in range(3000)).encode()
+        for name in ("data/austen.txt", "novels.txt", "book.txt", "wikipedia.txt", "TEXT"):
+            self.write(name, text)
+        rows = [{"text": line % i, "prompt": "How often?", "completion": f"{i} times."} for i in range(2000)]
+        lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        subprocess.run(["zstd", "-q", "--rm", self.path(self.write("web.jsonl", lines))], check=True)
+        self.write("tasks.jsonl", lines)
+        self.write("lr.yaml", b"data_dir: data/book\nlr: [0.01, 0.02]\n")
+        for name in ("book", "austen"):
+            self.run_small(["tokenize", "book.txt", "--tokenizer", "train:300", "--out", f"data/{name}"])
+        shutil.copytree(self.path("data/book"), self.path("DATA"))
+        os.mkdir(self.path("gpt2"))
+        shutil.copy(self.path("data/book/tokenizer.json"), self.path("gpt2"))
+        for out in ("runs/mousse", "runs/muon", "runs/sweep/1", "RUN"):
+            self.run_small(["train", "--preset", "gpt2", "--data-dir", "data/book", "--out", out])
+        self.run_small(["checkpoint", "export", "RUN", "--format", "hf", "--out", "DIR"])
+
+    def test_every_command_runs(self):
+        """In the order of each document, which starts anew; cli_download has the one that needs a server."""
+        base = self.folder
+        self.folder = start = os.path.join(base, "start")
+        os.mkdir(start)
+        self.prepare()
+        for path in DOCUMENTS:
+            shown = [words for words in commands(read(path)) if words[0] != "download"]
+            if not shown or path.endswith("CHANGELOG.md"):
+                continue
+            self.folder = os.path.join(base, os.path.basename(path))
+            shutil.copytree(start, self.folder, symlinks=True)
+            for words in shown:
+                self.run_small(words, os.path.relpath(path, ROOT))
+            if path.endswith(("tutorial-program.md", "report.md")):
+                self.assertTrue(os.path.exists(self.path("report.html")))
 
     def test_quoted_code_is_that_of_the_example(self):
         example = read(os.path.join(ROOT, "examples", "tutorial.c"))

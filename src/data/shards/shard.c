@@ -76,12 +76,7 @@ mousse_status shard_open(mo_shard *shard, const char *path, uint32_t vocabulary,
     mo_map_close(&map);
     return status;
   }
-  struct stat info;
   shard->map = map;
-  if (stat(path, &info) == 0) {
-    shard->device = info.st_dev;
-    shard->inode = info.st_ino;
-  }
   const mousse_status targets = open_targets(shard, error);
   if (targets != MOUSSE_OK) shard_close(shard);
   return targets;
@@ -101,7 +96,7 @@ static mousse_status check_still_there(const mo_shard *shard, mo_error *error)
 {
   struct stat info;
   if (shard->map.data == NULL || stat(shard->path, &info) != 0) return MOUSSE_OK;
-  if (info.st_dev != shard->device || info.st_ino != shard->inode) return MOUSSE_OK;
+  if (info.st_dev != shard->map.device || info.st_ino != shard->map.inode) return MOUSSE_OK;
   if ((uint64_t)info.st_size >= shard->map.size) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_IO, "%s: shrank from %zu to %lld bytes while in use",
                  shard->path, shard->map.size, (long long)info.st_size);

@@ -40,7 +40,6 @@ typedef struct mo_shard {
   mo_map map;                   /* owned; empty for a shard in memory */
   const unsigned char *targets; /* bits, inside targets_map; NULL: all tokens are targets */
   mo_map targets_map;           /* owned */
-  uint64_t device, inode;       /* of the file: tell when it shrinks under the map */
   char path[4096];
 } mo_shard;
 

@@ -23,27 +23,27 @@ static mousse_status add_path(file_list *list, const char *path, uint64_t bytes,
 }
 
 /* The names in a directory, with their NULs, sorted: order[i] points into names. */
-typedef struct listing {
+typedef struct folder_listing {
   mo_text_table names;
   const char **order;
-} listing;
+} folder_listing;
 
 static int by_name(const void *a, const void *b)
 {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void listing_close(listing *l)
+static void listing_close(folder_listing *l)
 {
   mo_release(NULL, l->order, l->names.count * sizeof *l->order);
   mo_text_table_close(&l->names);
 }
 
-static mousse_status listing_open(listing *l, const char *path, mo_error *error)
+static mousse_status listing_open(folder_listing *l, const char *path, mo_error *error)
 {
   DIR *directory = opendir(path);
   bool memory = true;
-  *l = (listing){0};
+  *l = (folder_listing){0};
   if (directory == NULL)
     return mo_fail(error, MOUSSE_IO, "%s: cannot list: %s", path, strerror(errno));
   for (struct dirent *e = readdir(directory); e != NULL && memory; e = readdir(directory)) {
@@ -79,7 +79,7 @@ static mousse_status add_below(file_list *list, const char *path, int depth, mo_
   if (depth == DEEPEST)
     return mo_fail(error, MOUSSE_IO, "%s: %d directories deep; is it a loop?", path, DEEPEST);
 
-  listing names;
+  folder_listing names;
   mousse_status status = listing_open(&names, path, error);
   if (status != MOUSSE_OK) return status;
   for (uint32_t i = 0; i < names.names.count && status == MOUSSE_OK; i++) {

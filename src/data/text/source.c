@@ -14,10 +14,10 @@ enum {
   MOST_VALUES = 100000 /* of a line */
 };
 
-typedef enum kind { TEXT_FILE, JSON_LINES } kind;
+typedef enum source_kind { TEXT_FILE, JSON_LINES } source_kind;
 
 struct mo_source {
-  kind kind;
+  source_kind kind;
   const char *field, *completion, *separator; /* borrowed; completion may be NULL */
   size_t prompt;                              /* of the last line: its length in the text */
   text_stream *stream;
@@ -38,7 +38,7 @@ static bool ends_with(const char *text, size_t length, const char *ending)
 }
 
 /* The kind of a file is in its name, before .gz or .zst. */
-static kind kind_of(const char *path)
+static source_kind kind_of(const char *path)
 {
   static const char *const packed[] = {".gz", ".zst", ".zstd"};
   size_t length = strlen(path);

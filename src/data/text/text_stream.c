@@ -21,11 +21,11 @@ enum {
   LARGEST_RATIO = 2000
 };
 
-typedef enum kind { PLAIN, GZIP, ZSTANDARD } kind;
+typedef enum packing { PLAIN, GZIP, ZSTANDARD } packing;
 
 struct text_stream {
   int descriptor;
-  kind kind;
+  packing kind;
   uint64_t consumed, produced, members;
   size_t start, end; /* of the unread part of input */
   bool input_ended;

@@ -17,13 +17,13 @@ typedef struct word {
   uint64_t count;
 } word;
 
-typedef struct pair {
+typedef struct counted_pair {
   uint32_t left, right;
   uint64_t count;
   uint32_t *words; /* owned; some may no longer hold the pair */
   size_t word_count, word_capacity;
   bool touched; /* its count grew in the merge going on */
-} pair;
+} counted_pair;
 
 struct bpe_trainer {
   split_rule *rule;
@@ -34,7 +34,7 @@ struct bpe_trainer {
   word *words;
   uint32_t *symbols; /* of all words, one after the other */
   size_t symbol_capacity;
-  pair *pairs;
+  counted_pair *pairs;
   size_t pair_capacity;
   mo_pair_table index; /* rank = place in pairs */
   mo_heap heap;        /* of (2^64 - 1 - count, left << 32 | right) */
@@ -106,13 +106,13 @@ size_t bpe_trainer_cut(bpe_trainer *t, const char *text, size_t length, size_t l
 /* The most frequent pair comes first, of equals the one with the smallest ids. */
 static bool push(bpe_trainer *t, uint32_t number)
 {
-  const pair *p = &t->pairs[number];
+  const counted_pair *p = &t->pairs[number];
   const uint64_t ids = (uint64_t)p->left << 32 | p->right;
   return mo_heap_push(&t->heap, (mo_heap_entry){UINT64_MAX - p->count, ids});
 }
 
 /* The record of a pair, made when it is new; NULL when there is no memory. */
-static pair *pair_of(bpe_trainer *t, uint32_t left, uint32_t right)
+static counted_pair *pair_of(bpe_trainer *t, uint32_t left, uint32_t right)
 {
   const mo_pair_slot *slot = mo_pair_table_find(&t->index, left, right);
   if (slot != NULL) return &t->pairs[slot->rank];
@@ -125,7 +125,7 @@ static pair *pair_of(bpe_trainer *t, uint32_t left, uint32_t right)
   return &t->pairs[number];
 }
 
-static bool note_word(pair *p, uint32_t number)
+static bool note_word(counted_pair *p, uint32_t number)
 {
   if (p->word_count > 0 && p->words[p->word_count - 1] == number) return true;
   if (!mo_grow(NULL, &p->words, &p->word_capacity, p->word_count + 1, sizeof *p->words))
@@ -148,7 +148,7 @@ static bool fill_words(bpe_trainer *t, const mo_tokenizer *tokenizer)
     for (size_t i = 0; i < w->length; i++)
       t->symbols[w->start + i] = tokenizer->byte_ids[(unsigned char)text[i]];
     for (size_t i = 0; i + 1 < w->length; i++) {
-      pair *p = pair_of(t, t->symbols[w->start + i], t->symbols[w->start + i + 1]);
+      counted_pair *p = pair_of(t, t->symbols[w->start + i], t->symbols[w->start + i + 1]);
       if (p == NULL || !note_word(p, number)) return false;
       p->count += w->count;
     }
@@ -191,7 +191,7 @@ static bool merge_symbols(bpe_trainer *t, word *w, uint32_t left, uint32_t right
   return true;
 }
 
-static bool touch(bpe_trainer *t, pair *p)
+static bool touch(bpe_trainer *t, counted_pair *p)
 {
   if (p->touched) return true;
   if (!mo_grow(NULL, &t->touched, &t->touched_capacity, t->touched_count + 1,
@@ -213,7 +213,7 @@ static bool merge_word(bpe_trainer *t, uint32_t number, uint32_t left, uint32_t 
   for (size_t k = 0; k < t->place_count; k++) {
     const size_t at = t->places[k];
     for (size_t i = at > settled ? at - 1 : settled; i <= at && i + 1 < w->length; i++) {
-      pair *p = pair_of(t, s[i], s[i + 1]);
+      counted_pair *p = pair_of(t, s[i], s[i + 1]);
       if (p == NULL || !note_word(p, number) || !touch(t, p)) return false;
       p->count += w->count;
     }

@@ -21,16 +21,16 @@ typedef struct cached_word {
 #define NO_RANK UINT32_MAX
 
 /* The tokens of a piece as a doubly linked list over the places of its bytes. */
-typedef struct node {
+typedef struct merge_node {
   uint32_t id, previous, next;
   uint32_t rank; /* of the merge with the next node; NO_RANK: none, or no longer a node */
-} node;
+} merge_node;
 
 struct mo_encoder {
   const mo_tokenizer *tokenizer; /* borrowed */
   split_scratch *scratch;
   cached_word *cache;
-  node *nodes;
+  merge_node *nodes;
   size_t node_capacity;
   mo_heap heap;    /* of (rank, place): the smallest is the next merge */
   mo_buffer text;  /* that was changed before it is encoded */
@@ -71,7 +71,7 @@ void encoder_close(mo_encoder *encoder)
 /* Looks up what node `at` and the one after it merge to, and queues it. */
 static bool queue_pair(mo_encoder *encoder, uint32_t at, uint32_t end)
 {
-  node *n = &encoder->nodes[at];
+  merge_node *n = &encoder->nodes[at];
   n->rank = NO_RANK;
   if (n->next == end) return true;
   const mo_pair_slot *pair =
@@ -84,7 +84,7 @@ static bool queue_pair(mo_encoder *encoder, uint32_t at, uint32_t end)
 /* Joins node `at` with the next one; its neighbours get new pairs. */
 static bool merge(mo_encoder *encoder, uint32_t at, uint32_t end)
 {
-  node *n = &encoder->nodes[at], *gone = &encoder->nodes[n->next];
+  merge_node *n = &encoder->nodes[at], *gone = &encoder->nodes[n->next];
   n->id = mo_pair_table_find(&encoder->tokenizer->pairs, n->id, gone->id)->result;
   n->next = gone->next;
   gone->rank = NO_RANK;
@@ -108,7 +108,7 @@ static uint32_t start_ids(const mo_encoder *encoder, const char *piece, size_t l
 
 static bool start_nodes(mo_encoder *encoder, const char *piece, size_t length, uint32_t *end)
 {
-  if (!mo_grow(NULL, &encoder->nodes, &encoder->node_capacity, length, sizeof(node)))
+  if (!mo_grow(NULL, &encoder->nodes, &encoder->node_capacity, length, sizeof(merge_node)))
     return false;
   const uint32_t count = start_ids(encoder, piece, length);
   for (uint32_t i = 0; i < count; i++) {

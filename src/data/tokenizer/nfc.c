@@ -10,9 +10,9 @@ typedef struct single {
   uint32_t from, to;
 } single;
 
-typedef struct pair {
+typedef struct composed_pair {
   uint32_t composed, first, second;
-} pair;
+} composed_pair;
 
 typedef struct class_range {
   uint32_t first, last;
@@ -22,7 +22,7 @@ typedef struct class_range {
 static const single singles[] = {
 #include "data/tokenizer/nfc_singles.def"
 };
-static const pair pairs[] = {
+static const composed_pair pairs[] = {
 #include "data/tokenizer/nfc_pairs.def"
 };
 static const uint16_t joined[] = {
@@ -156,7 +156,7 @@ static uint32_t join(uint32_t first, uint32_t second)
   size_t low = 0, high = COUNT(joined);
   while (low < high) {
     const size_t middle = (low + high) / 2;
-    const pair *p = &pairs[joined[middle]];
+    const composed_pair *p = &pairs[joined[middle]];
     if (p->first == first && p->second == second) return p->composed;
     if (p->first < first || (p->first == first && p->second < second))
       low = middle + 1;

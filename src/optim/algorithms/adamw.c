@@ -15,16 +15,16 @@
 #include <float.h>
 #include <math.h>
 
-typedef struct config {
+typedef struct adamw_config {
   double lr, beta1, beta2, eps, weight_decay;
-} config;
+} adamw_config;
 
 static const mo_option options[] = {
-    MO_OPTION_LR(config, 1e-3),
-    MO_NUMBER(config, beta1, 0.9, 0, MO_BETA_MAX, "decay of the first moment"),
-    MO_NUMBER(config, beta2, 0.95, 0, MO_BETA_MAX, "decay of the second moment"),
-    MO_NUMBER(config, eps, 1e-8, 1e-20, 1e3, "added to the root of the second moment"),
-    MO_OPTION_WEIGHT_DECAY(config, 0.01),
+    MO_OPTION_LR(adamw_config, 1e-3),
+    MO_NUMBER(adamw_config, beta1, 0.9, 0, MO_BETA_MAX, "decay of the first moment"),
+    MO_NUMBER(adamw_config, beta2, 0.95, 0, MO_BETA_MAX, "decay of the second moment"),
+    MO_NUMBER(adamw_config, eps, 1e-8, 1e-20, 1e3, "added to the root of the second moment"),
+    MO_OPTION_WEIGHT_DECAY(adamw_config, 0.01),
 };
 
 enum { FIRST, ROOT_SECOND, PART_COUNT };
@@ -45,12 +45,12 @@ static double flops(const void *config_, mo_shape shape)
   return 20.0 * (double)mo_elements(shape);
 }
 
-typedef struct numbers {
+typedef struct adamw_numbers {
   double beta1, beta2, keep, rate, root_correction, eps;
-} numbers;
+} adamw_numbers;
 
 /* Any float at all. */
-MO_CLONES static void step_any(numbers n, size_t count, const float *restrict grad,
+MO_CLONES static void step_any(adamw_numbers n, size_t count, const float *restrict grad,
                                float *restrict first, float *restrict root,
                                float *restrict value)
 {
@@ -68,7 +68,7 @@ MO_CLONES static void step_any(numbers n, size_t count, const float *restrict gr
 }
 
 /* In float alone, twice as fast; squares that would not be floats are taken of r and g / 2^64. */
-MO_CLONES static void step_usual(numbers n, size_t count, const float *restrict grad,
+MO_CLONES static void step_usual(adamw_numbers n, size_t count, const float *restrict grad,
                                  float *restrict first, float *restrict root,
                                  float *restrict value)
 {
@@ -92,19 +92,19 @@ MO_CLONES static void step_usual(numbers n, size_t count, const float *restrict 
 
 /* A root below 1e-19, whose square is no float, is nothing beside an eps of 1e-12; an average
  * over more than 1,000 steps would gather the rounding of float. */
-static bool is_usual(numbers n)
+static bool is_usual(adamw_numbers n)
 {
   return n.eps >= 1e-12 && n.beta1 <= 0.9991 && n.beta2 <= 0.9991;
 }
 
-static void moments_and_step(numbers n, size_t count, const float *grad, float *first,
+static void moments_and_step(adamw_numbers n, size_t count, const float *grad, float *first,
                              float *root, float *value)
 {
   (is_usual(n) ? step_usual : step_any)(n, count, grad, first, root, value);
 }
 
 /* rate: what the quotient is multiplied by. */
-static double step_rms(numbers n, double rate, size_t count, const float *first,
+static double step_rms(adamw_numbers n, double rate, size_t count, const float *first,
                        const float *root)
 {
   double squares = 0.0;
@@ -117,15 +117,15 @@ static double step_rms(numbers n, double rate, size_t count, const float *first,
 
 static void update(const void *config_, const mo_update *u)
 {
-  const config *c = config_;
+  const adamw_config *c = config_;
   const size_t count = mo_elements(u->shape);
   const double correct1 = mo_bias_correction(1, c->beta1, u->step);
-  const numbers n = {.beta1 = c->beta1,
-                     .beta2 = c->beta2,
-                     .keep = 1.0 - c->lr * c->weight_decay,
-                     .rate = c->lr * correct1,
-                     .root_correction = sqrt(mo_bias_correction(1, c->beta2, u->step)),
-                     .eps = c->eps};
+  const adamw_numbers n = {.beta1 = c->beta1,
+                           .beta2 = c->beta2,
+                           .keep = 1.0 - c->lr * c->weight_decay,
+                           .rate = c->lr * correct1,
+                           .root_correction = sqrt(mo_bias_correction(1, c->beta2, u->step)),
+                           .eps = c->eps};
   moments_and_step(n, count, u->grad, u->state[FIRST], u->state[ROOT_SECOND], u->value);
   if (u->telemetry != NULL)
     mo_note(u->telemetry, MO_UPDATE_RMS,
@@ -137,7 +137,7 @@ const mo_algorithm mo_algorithm_adamw = {
     .help = "each element by the ratio of its first and second moments, with decoupled decay",
     .options = options,
     .option_count = sizeof options / sizeof *options,
-    .config_bytes = sizeof(config),
+    .config_bytes = sizeof(adamw_config),
     .layout = layout,
     .flops = flops,
     .element_wise = true,

@@ -14,17 +14,17 @@
 
 #include <float.h>
 
-typedef struct config {
+typedef struct lion_config {
   double lr, beta1, beta2, eps, weight_decay;
-} config;
+} lion_config;
 
 static const mo_option options[] = {
-    MO_OPTION_LR(config, 1e-4),
-    MO_NUMBER(config, beta1, 0.95, 0, MO_BETA_MAX, "weight of the momentum in the step"),
-    MO_NUMBER(config, beta2, 0.98, 0, MO_BETA_MAX, "decay of the momentum"),
-    MO_NUMBER(config, eps, 0, 0, 1e3,
+    MO_OPTION_LR(lion_config, 1e-4),
+    MO_NUMBER(lion_config, beta1, 0.95, 0, MO_BETA_MAX, "weight of the momentum in the step"),
+    MO_NUMBER(lion_config, beta2, 0.98, 0, MO_BETA_MAX, "decay of the momentum"),
+    MO_NUMBER(lion_config, eps, 0, 0, 1e3,
               "elements this close to 0 are not moved; 0: as published"),
-    MO_OPTION_WEIGHT_DECAY(config, 0.01),
+    MO_OPTION_WEIGHT_DECAY(lion_config, 0.01),
 };
 
 static size_t layout(const void *config_, mo_shape shape,
@@ -42,12 +42,12 @@ static double flops(const void *config_, mo_shape shape)
   return 10.0 * (double)mo_elements(shape);
 }
 
-typedef struct numbers {
+typedef struct lion_numbers {
   mo_split beta1, beta2;
   float eps, decay, lr;
-} numbers;
+} lion_numbers;
 
-MO_CLONES static void step(numbers n, size_t count, const float *restrict grad,
+MO_CLONES static void step(lion_numbers n, size_t count, const float *restrict grad,
                            float *restrict momentum, float *restrict value)
 {
   const mo_split one = n.beta1, two = n.beta2;
@@ -65,12 +65,12 @@ MO_CLONES static void step(numbers n, size_t count, const float *restrict grad,
 
 static void update(const void *config_, const mo_update *u)
 {
-  const config *c = config_;
-  const numbers n = {.beta1 = mo_split_beta(c->beta1),
-                     .beta2 = mo_split_beta(c->beta2),
-                     .eps = (float)c->eps,
-                     .decay = (float)(c->lr * c->weight_decay),
-                     .lr = (float)c->lr};
+  const lion_config *c = config_;
+  const lion_numbers n = {.beta1 = mo_split_beta(c->beta1),
+                          .beta2 = mo_split_beta(c->beta2),
+                          .eps = (float)c->eps,
+                          .decay = (float)(c->lr * c->weight_decay),
+                          .lr = (float)c->lr};
   step(n, mo_elements(u->shape), u->grad, u->state[0], u->value);
   mo_note(u->telemetry, MO_UPDATE_RMS, 1.0);
 }
@@ -80,7 +80,7 @@ const mo_algorithm mo_algorithm_lion = {
     .help = "sign of an interpolated momentum; half the memory of adamw",
     .options = options,
     .option_count = sizeof options / sizeof *options,
-    .config_bytes = sizeof(config),
+    .config_bytes = sizeof(lion_config),
     .layout = layout,
     .flops = flops,
     .element_wise = true,

@@ -13,15 +13,15 @@
 
 #include <math.h>
 
-typedef struct config {
+typedef struct sgd_config {
   double lr, mu, nesterov, weight_decay;
-} config;
+} sgd_config;
 
 static const mo_option options[] = {
-    MO_OPTION_LR(config, 0.01),
-    MO_NUMBER(config, mu, 0.9, 0, MO_BETA_MAX, "decay of the momentum; 0: none"),
-    MO_SWITCH(config, nesterov, 0, 0, "look ahead: momentum plus the newest gradient"),
-    MO_OPTION_WEIGHT_DECAY(config, 0),
+    MO_OPTION_LR(sgd_config, 0.01),
+    MO_NUMBER(sgd_config, mu, 0.9, 0, MO_BETA_MAX, "decay of the momentum; 0: none"),
+    MO_SWITCH(sgd_config, nesterov, 0, 0, "look ahead: momentum plus the newest gradient"),
+    MO_OPTION_WEIGHT_DECAY(sgd_config, 0),
 };
 
 static size_t layout(const void *config_, mo_shape shape,
@@ -46,7 +46,7 @@ static double flops(const void *config_, mo_shape shape)
 
 static void update(const void *config_, const mo_update *u)
 {
-  const config *c = config_;
+  const sgd_config *c = config_;
   const size_t count = mo_elements(u->shape);
   const float *grad = mo_scaled_gradient(u, u->work);
   const float *direction =
@@ -63,7 +63,7 @@ const mo_algorithm mo_algorithm_sgd = {
     .help = "gradient descent with momentum",
     .options = options,
     .option_count = sizeof options / sizeof *options,
-    .config_bytes = sizeof(config),
+    .config_bytes = sizeof(sgd_config),
     .layout = layout,
     .work_floats = work_floats,
     .flops = flops,
