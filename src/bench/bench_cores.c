@@ -2,8 +2,10 @@
 #include "bench/bench_cores.h"
 
 #include "base/clock.h"
+#include "bench/bench_measure.h"
 #include "bench/bench_memory.h"
 #include "bench/bench_runner.h"
+#include "bench/recordings.h"
 #include "bench/replay.h"
 
 #include <math.h>
@@ -15,8 +17,10 @@ enum {
   STEPS = 2,     /* of the optimizer, behind the first, in which everything is refreshed */
   REFRESH_EVERY = 10,
   ROUNDS = 3,        /* of what shares are computed from; the quickest counts */
-  PARTS_OF_WORK = 7, /* for the progress */
+  PARTS_OF_WORK = 5, /* for the progress */
 };
+/* Operations of a micro-batch that is recorded more often than once. */
+#define QUICK 1e12
 enum { MODEL, OPTIMIZER, STEP };
 
 typedef struct work {
@@ -24,7 +28,8 @@ typedef struct work {
   cores_report *report;
   mo_error *error;
   gpt_config config;
-  mo_recording model, optimizer[STEPS];
+  size_t rounds; /* that are recorded, in turns with the clock */
+  mo_recording model[RECORDINGS_MOST], optimizer[STEPS][RECORDINGS_MOST]; /* [0]: of all */
   mo_recording alone[ROUNDS], crowded[ROUNDS]; /* one layer, for the shares */
   double crowding; /* how much slower streaming is beside the other streams */
   double done;
@@ -133,44 +138,66 @@ static double *shares_of(const work *w, const mo_recording *r)
   return shares;
 }
 
-static mousse_status record_model(work *w, bench_runner *runner)
+static mousse_status record_model(work *w, bench_runner *runner, mo_recording *into)
 {
-  tell(w, "model");
-  MO_TRY(bench_runner_model(runner, SEQUENCES, 64, w->error));
-  mo_recording_start(&w->model);
+  mo_recording_start(into);
   const mousse_status status =
       bench_runner_model(runner, SEQUENCES, runner->shape.sequence, w->error);
-  return mo_recording_stop(&w->model) || status != MOUSSE_OK ? status : record_failed(w);
+  return mo_recording_stop(into) || status != MOUSSE_OK ? status : record_failed(w);
 }
 
-static mousse_status record_optimizer(work *w, bench_runner *runner)
+/* On one thread, and by the clock on all of this machine. */
+static mousse_status measure_model(work *w, bench_runner *runner, double *seconds)
 {
-  tell(w, "optimizer");
+  const size_t length = runner->shape.sequence;
+  double taken[RECORDINGS_MOST];
+  tell(w, "model");
+  MO_TRY(bench_runner_model(runner, SEQUENCES, w->rounds > 1 ? length : 64, w->error));
+  for (size_t i = 0; i < w->rounds; i++) {
+    MO_TRY(record_model(w, runner, &w->model[i]));
+    const double started = mo_seconds();
+    MO_TRY(bench_runner_model(runner, SEQUENCES, length, w->error));
+    taken[i] = mo_seconds() - started;
+  }
+  *seconds = bench_median(taken, w->rounds);
+  MO_TRY(recordings_merge(w->model, w->rounds, w->error));
+  return recording_even_out(&w->model[0], w->error);
+}
+
+/* A new one, behind its first step. */
+static mousse_status start_optimizer(work *w, bench_runner *runner)
+{
   MO_TRY(bench_runner_restart(runner, "mousse", REFRESH_EVERY, w->error));
-  MO_TRY(bench_runner_optimizer(runner, w->error));
+  return bench_runner_optimizer(runner, w->error);
+}
+
+static mousse_status record_optimizer(work *w, bench_runner *runner, size_t round)
+{
+  MO_TRY(start_optimizer(w, runner));
   for (int i = 0; i < STEPS; i++) {
-    mo_recording_start(&w->optimizer[i]);
+    mo_recording_start(&w->optimizer[i][round]);
     const mousse_status status = bench_runner_optimizer(runner, w->error);
-    if (!mo_recording_stop(&w->optimizer[i]) && status == MOUSSE_OK) return record_failed(w);
+    if (!mo_recording_stop(&w->optimizer[i][round]) && status == MOUSSE_OK)
+      return record_failed(w);
     MO_TRY(status);
   }
   return MOUSSE_OK;
 }
 
-/* The same on this machine's threads, by the clock. */
-static mousse_status measure_here(work *w, bench_runner *runner, double *model,
-                                  double *optimizer)
+static mousse_status measure_optimizer(work *w, bench_runner *runner, double *seconds)
 {
-  tell(w, "model on all threads");
-  const double first = mo_seconds();
-  MO_TRY(bench_runner_model(runner, SEQUENCES, runner->shape.sequence, w->error));
-  *model = mo_seconds() - first;
-  tell(w, "optimizer on all threads");
-  MO_TRY(bench_runner_restart(runner, "mousse", REFRESH_EVERY, w->error));
-  MO_TRY(bench_runner_optimizer(runner, w->error));
-  const double second = mo_seconds();
-  for (int i = 0; i < STEPS; i++) MO_TRY(bench_runner_optimizer(runner, w->error));
-  *optimizer = (mo_seconds() - second) / STEPS;
+  double taken[RECORDINGS_MOST];
+  tell(w, "optimizer");
+  for (size_t i = 0; i < w->rounds; i++) {
+    MO_TRY(record_optimizer(w, runner, i));
+    MO_TRY(start_optimizer(w, runner));
+    const double started = mo_seconds();
+    for (int k = 0; k < STEPS; k++) MO_TRY(bench_runner_optimizer(runner, w->error));
+    taken[i] = (mo_seconds() - started) / STEPS;
+  }
+  *seconds = bench_median(taken, w->rounds);
+  for (int i = 0; i < STEPS; i++)
+    MO_TRY(recordings_merge(w->optimizer[i], w->rounds, w->error));
   return MOUSSE_OK;
 }
 
@@ -256,11 +283,11 @@ static void set_point(cores_point *point, int cores, double one, double seconds)
 static void add_limits(work *w, const played *all, cores_point *points[CORES_PARTS])
 {
   const double micro = (double)w->report->micro_batches;
-  find_limits(&w->model, all[0].loops, 1, points[MODEL]->seconds, points[MODEL]);
-  find_limits(&w->model, all[0].loops, micro, points[STEP]->seconds, points[STEP]);
+  find_limits(&w->model[0], all[0].loops, 1, points[MODEL]->seconds, points[MODEL]);
+  find_limits(&w->model[0], all[0].loops, micro, points[STEP]->seconds, points[STEP]);
   /* The last of the steps stands for all. */
   const played *last = &all[STEPS];
-  const mo_recording *r = &w->optimizer[STEPS - 1];
+  const mo_recording *r = &w->optimizer[STEPS - 1][0];
   find_limits(r, last->loops, 1, last->result.seconds, points[OPTIMIZER]);
   find_limits(r, last->loops, 1, points[STEP]->seconds, points[STEP]);
 }
@@ -270,9 +297,9 @@ static mousse_status predict(work *w, int cores, cores_point *points[CORES_PARTS
 {
   played all[1 + STEPS] = {{.loops = NULL}};
   const replay_machine machine = machine_of(w, cores);
-  mousse_status status = play(w, &w->model, &machine, &all[0]);
+  mousse_status status = play(w, &w->model[0], &machine, &all[0]);
   for (int i = 0; status == MOUSSE_OK && i < STEPS; i++)
-    status = play(w, &w->optimizer[i], &machine, &all[1 + i]);
+    status = play(w, &w->optimizer[i][0], &machine, &all[1 + i]);
   if (status == MOUSSE_OK) {
     const double micro = (double)w->report->micro_batches;
     double one = 0, seconds = 0;
@@ -289,9 +316,9 @@ static mousse_status predict(work *w, int cores, cores_point *points[CORES_PARTS
     set_point(points[STEP], cores, micro * m->one_core + one, micro * m->seconds + seconds);
     add_limits(w, all, points);
   }
-  mo_release(NULL, all[0].loops, w->model.kind_count * sizeof *all[0].loops);
+  mo_release(NULL, all[0].loops, w->model[0].kind_count * sizeof *all[0].loops);
   for (int i = 0; i < STEPS; i++)
-    mo_release(NULL, all[1 + i].loops, w->optimizer[i].kind_count * sizeof *all[0].loops);
+    mo_release(NULL, all[1 + i].loops, w->optimizer[i][0].kind_count * sizeof *all[0].loops);
   return status;
 }
 
@@ -319,15 +346,30 @@ static mousse_status run(work *w, bench_runner *runner)
   measure_machine(w);
   MO_TRY(measure_shares(w));
   MO_TRY(bench_runner_create(runner, &w->config, &shape, NULL, w->error));
-  MO_TRY(record_model(w, runner));
-  MO_TRY(record_optimizer(w, runner));
-  MO_TRY(measure_here(w, runner, &model, &optimizer));
+  MO_TRY(measure_model(w, runner, &model));
+  MO_TRY(measure_optimizer(w, runner, &optimizer));
   MO_TRY(predict_all(w));
   const double micro = (double)r->micro_batches;
   r->parts[MODEL].measured_here = r->parts[MODEL].one_core / model;
   r->parts[OPTIMIZER].measured_here = r->parts[OPTIMIZER].one_core / optimizer;
   r->parts[STEP].measured_here = r->parts[STEP].one_core / (micro * model + optimizer);
   return MOUSSE_OK;
+}
+
+static void release(work *w)
+{
+  for (int i = 0; i < STEPS * RECORDINGS_MOST; i++)
+    mo_recording_release(&w->optimizer[i / RECORDINGS_MOST][i % RECORDINGS_MOST]);
+  for (int i = 0; i < RECORDINGS_MOST; i++) mo_recording_release(&w->model[i]);
+  for (int i = 0; i < ROUNDS; i++) mo_recording_release(&w->alone[i]);
+  for (int i = 0; i < ROUNDS; i++) mo_recording_release(&w->crowded[i]);
+}
+
+/* How often a micro-batch of so many tokens is recorded. */
+static size_t rounds_for(const gpt_config *config, size_t tokens)
+{
+  const double operations = gpt_flops_per_token(config, config->sequence_len) * (double)tokens;
+  return (size_t)fmin(fmax(QUICK / operations, 1), RECORDINGS_MOST);
 }
 
 mousse_status bench_cores(const cores_options *options, cores_report *report, mo_error *error)
@@ -339,6 +381,7 @@ mousse_status bench_cores(const cores_options *options, cores_report *report, mo
   if (options->layers > 0 && options->layers < w.config.n_layer)
     w.config.n_layer = options->layers;
   const size_t micro = SEQUENCES * w.config.sequence_len;
+  w.rounds = rounds_for(&w.config, micro);
   *report = (cores_report){.preset = options->preset,
                            .threads = options->threads,
                            .layers = w.config.n_layer,
@@ -348,9 +391,6 @@ mousse_status bench_cores(const cores_options *options, cores_report *report, mo
   for (size_t i = 0; i < CORES_PARTS; i++) report->parts[i].name = names[i];
   const mousse_status status = run(&w, &runner);
   bench_runner_release(&runner);
-  for (int i = 0; i < STEPS; i++) mo_recording_release(&w.optimizer[i]);
-  mo_recording_release(&w.model);
-  for (int i = 0; i < ROUNDS; i++) mo_recording_release(&w.alone[i]);
-  for (int i = 0; i < ROUNDS; i++) mo_recording_release(&w.crowded[i]);
+  release(&w);
   return status;
 }

@@ -18,6 +18,7 @@
 #include "gpt/pass.h"
 #include "linalg/gemm_grid.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Where a tile's sum for a gain or bias goes: in the order of the layer's vectors. NULL when the model does not have it. */
@@ -261,12 +262,22 @@ static void attention_and_weights(gpt_layer_step *c)
   run_with(s, tasks, 6, place, &adapters);
 }
 
+/* Operations of the products behind all rows, of which the last threads to be free take one more: at
+ * most a hundredth of the rows', and not less than a third of a tile of them. */
+static double longest_behind_rows(const gpt_step *s)
+{
+  const double row = 2.0 * (double)s->C *
+                     (double)(s->S + s->F + s->W + s->A); /* as of all layers but the first */
+  return fmax(row * (double)s->N / 96, row * (double)s->tile_rows / 3);
+}
+
 static void rows_and_weights(gpt_layer_step *c)
 {
   const gpt_step *s = c->step;
   const gpt_layer w = gpt_params_layer(s->pass->params, c->layer);
   mo_product qkv =
       weight_gradient(s, w.c_q, s->pass->gradient.d_qkv, s->S, s->pass->kept[c->layer].input1);
+  qkv.longest = longest_behind_rows(s);
   gpt_samples samples;
   gpt_adapter_work adapters = {.count = 0};
   mo_task tasks[MOST_TASKS] = {{s->tiles, lower_tile, c, "rows"},

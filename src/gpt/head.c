@@ -46,9 +46,11 @@ static void loss_rows(void *context, size_t item, int thread)
   gpt_lap_end(&lap, GPT_PROFILE_LOSS);
 }
 
+enum { MOST_TASKS = GPT_MOST_HEAD_PARTS + 2 };
+
 static void run_products(const gpt_step *s, mo_task *tasks, size_t count)
 {
-  gpt_timed_task timed[GPT_MOST_HEAD_PARTS + 1];
+  gpt_timed_task timed[MOST_TASKS];
   for (size_t i = 0; i < count; i++)
     tasks[i] = gpt_time_task(s->pass->profile, &timed[i], tasks[i], GPT_PROFILE_HEAD);
   mo_parallel_tasks(s->pass->shape.threads, tasks, count);
@@ -99,7 +101,7 @@ static void run_backward(const gpt_step *s, chunk *c)
   const size_t parts = p->head_parts,
                items = (c->rows.count + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM;
   mo_product d_final[GPT_MOST_HEAD_PARTS];
-  mo_task tasks[GPT_MOST_HEAD_PARTS + 1];
+  mo_task tasks[MOST_TASKS];
   for (size_t i = 0; i < parts; i++) {
     d_final[i] = part_product(s, c->rows, i);
     tasks[i] = mo_product_plan(&d_final[i]);
@@ -107,8 +109,10 @@ static void run_backward(const gpt_step *s, chunk *c)
   mo_product d_weight = mo_dense_product(MO_TRANSPOSED, MO_PLAIN, s->V, s->C, c->rows.count,
                                          p->logits, p->final + c->rows.first * s->C,
                                          c->rows.first > 0 ? 1.0f : s->beta, w->gradient);
+  mo_product end = mo_product_cut_end(&d_weight);
   tasks[parts] = mo_product_plan(&d_weight);
-  run_products(s, tasks, w->frozen ? parts : parts + 1);
+  tasks[parts + 1] = mo_product_plan(&end);
+  run_products(s, tasks, w->frozen ? parts : parts + 2);
   if (parts > 1) mo_parallel(p->shape.threads, items, add_parts, c);
 }
 
@@ -120,8 +124,9 @@ static void run_chunk(const gpt_step *s, gpt_rows rows)
   mo_product forward =
       mo_dense_product(MO_PLAIN, MO_TRANSPOSED, n, s->V, s->C, p->final + rows.first * s->C,
                        gpt_params_head(p->params)->value, 0.0f, p->logits);
-  mo_task products = mo_product_plan(&forward);
-  run_products(s, &products, 1);
+  mo_product end = mo_product_cut_end(&forward);
+  mo_task products[] = {mo_product_plan(&forward), mo_product_plan(&end)};
+  run_products(s, products, 2);
 
   chunk c = {s, rows};
   mo_parallel(threads, (n + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM, loss_rows, &c);

@@ -14,6 +14,10 @@
 enum { MINIMUM_TILES = 4 };
 #define LONGEST 3.7e9
 
+/* Of so many tiles of so many operations, a sixteenth is cut finer at the end. */
+enum { MANY_TILES = 32, END = 16, FINER = 4 };
+#define LARGE_TILE 2e8
+
 static size_t parts(size_t length, size_t part)
 {
   return (length + part - 1) / part;
@@ -27,16 +31,20 @@ static size_t even_part(size_t length, size_t wanted)
   return (even + 15) / 16 * 16;
 }
 
+static double tile_operations(const mo_product *p)
+{
+  return 2.0 * (double)p->tile_rows * (double)p->tile_cols * (double)p->inner;
+}
+
 static void choose_tiles(mo_product *p)
 {
-  static const size_t sizes[][2] = {{384, 768}, {384, 512}, {256, 512}, {128, 256}};
+  static const size_t sizes[][2] = {{384, 768}, {384, 512}, {256, 512}, {192, 384}, {128, 256}};
+  const double longest = p->longest > 0 ? p->longest : LONGEST;
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     p->tile_rows = even_part(p->rows, sizes[i][0]);
     p->tile_cols = even_part(p->cols, sizes[i][1]);
-    const double operations =
-        2.0 * (double)p->tile_rows * (double)p->tile_cols * (double)p->inner;
     const size_t count = parts(p->rows, p->tile_rows) * parts(p->cols, p->tile_cols);
-    if (count >= MINIMUM_TILES && operations <= LONGEST) return;
+    if (count >= MINIMUM_TILES && tile_operations(p) <= longest) return;
   }
 }
 
@@ -72,6 +80,39 @@ mo_product mo_dense_product(mo_transpose transpose_a, mo_transpose transpose_b, 
                       .a_stride = transpose_a == MO_PLAIN ? inner : rows,
                       .b_stride = transpose_b == MO_PLAIN ? cols : inner,
                       .c_stride = cols};
+}
+
+/* What is behind the first `count` rows, or columns, of the result; the product keeps these. */
+static mo_product rows_behind(mo_product *p, size_t count)
+{
+  mo_product end = *p;
+  p->rows = count;
+  end.rows -= count;
+  end.a += p->transpose_a == MO_PLAIN ? count * p->a_stride : count;
+  end.c += count * p->c_stride;
+  end.tile_rows = even_part(p->tile_rows, parts(p->tile_rows, FINER));
+  return end;
+}
+
+static mo_product columns_behind(mo_product *p, size_t count)
+{
+  mo_product end = *p;
+  p->cols = count;
+  end.cols -= count;
+  end.b += p->transpose_b == MO_PLAIN ? count : count * p->b_stride;
+  end.c += count;
+  end.tile_cols = even_part(p->tile_cols, parts(p->tile_cols, FINER));
+  return end;
+}
+
+mo_product mo_product_cut_end(mo_product *p)
+{
+  if (p->rows == 0 || p->cols == 0) return (mo_product){0};
+  if (p->tile_rows == 0 || p->tile_cols == 0) choose_tiles(p);
+  const size_t down = parts(p->rows, p->tile_rows), across = parts(p->cols, p->tile_cols);
+  if (down * across < MANY_TILES || tile_operations(p) < LARGE_TILE) return (mo_product){0};
+  if (down > across) return rows_behind(p, (down - parts(down, END)) * p->tile_rows);
+  return columns_behind(p, (across - parts(across, END)) * p->tile_cols);
 }
 
 mo_task mo_product_plan(mo_product *product)

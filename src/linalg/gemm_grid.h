@@ -22,6 +22,8 @@ typedef struct mo_product {
   float *c;
   size_t a_stride, b_stride, c_stride;
   size_t tile_rows, tile_cols;
+  double
+      longest; /* operations of a tile at most, where the smallest tiles allow it; 0: 3.7e9 */
 } mo_product;
 
 /* C = op(A) * op(B) + beta * C with all three stored without gaps. */
@@ -31,5 +33,10 @@ mo_product mo_dense_product(mo_transpose transpose_a, mo_transpose transpose_b, 
 
 /* Chooses the tiles, unless their sizes are given, and returns them as a job. */
 mo_task mo_product_plan(mo_product *product);
+
+/* Cuts the end off a product of many large tiles and returns it, with tiles a quarter as large: for
+ * the threads that find no large one left while others still work on theirs. Of other products
+ * the end is empty. Plan both, the end behind the rest. */
+mo_product mo_product_cut_end(mo_product *product);
 
 #endif

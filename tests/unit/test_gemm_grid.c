@@ -69,6 +69,53 @@ static void test_products(void **state)
   mo_blas_leave();
 }
 
+/* A product of 36 or 42 large tiles with its end cut off, against one call of the BLAS. */
+static void run_with_end(mo_transpose ta, mo_transpose tb, size_t m, size_t n)
+{
+  enum { INNER = 700 };
+  float *a = random_matrix(m * INNER, 1), *b = random_matrix(n * INNER, 2);
+  float *found = random_matrix(m * n, 3), *expected = random_matrix(m * n, 3);
+  mo_product p = mo_dense_product(ta, tb, m, n, INNER, a, b, 1.0f, found);
+  mo_gemm(ta, tb, m, n, INNER, 1.0f, a, p.a_stride, b, p.b_stride, 1.0f, expected, n);
+  p.tile_rows = p.tile_cols = 384;
+  mo_product end = mo_product_cut_end(&p);
+  const mo_task tasks[] = {mo_product_plan(&p), mo_product_plan(&end)};
+  assert_true(end.rows < m ? end.rows > 0 && p.cols == n : end.cols > 0 && end.cols < n);
+  assert_true(p.rows * p.cols + end.rows * end.cols == m * n);
+  assert_true(end.tile_rows * end.tile_cols == 384 * 96);
+  mo_parallel_tasks(2, tasks, 2);
+  for (size_t i = 0; i < m * n; i++) assert_true(fabsf(found[i] - expected[i]) < 1e-2f);
+  free(a);
+  free(b);
+  free(found);
+  free(expected);
+}
+
+static void test_the_end_of_a_large_product_is_finer(void **state)
+{
+  (void)state;
+  mo_blas_enter();
+  run_with_end(MO_PLAIN, MO_TRANSPOSED, 2304, 2300);
+  run_with_end(MO_TRANSPOSED, MO_PLAIN, 2600, 2304);
+  run_with_end(MO_PLAIN, MO_PLAIN, 2304, 2700);
+  mo_blas_leave();
+  mo_product small = mo_dense_product(MO_PLAIN, MO_PLAIN, 512, 512, 512, NULL, NULL, 0, NULL);
+  const mo_product none = mo_product_cut_end(&small);
+  assert_int_equal(none.rows, 0);
+  assert_int_equal(small.rows, 512);
+}
+
+static void test_tiles_have_a_limit(void **state)
+{
+  (void)state;
+  mo_product p = mo_dense_product(MO_PLAIN, MO_PLAIN, 2304, 768, 8192, NULL, NULL, 0, NULL);
+  const size_t usual = mo_product_plan(&p).count;
+  p.tile_rows = p.tile_cols = 0;
+  p.longest = 1.3e9;
+  assert_true(mo_product_plan(&p).count > usual);
+  assert_true(2.0 * (double)(p.tile_rows * p.tile_cols * p.inner) <= 1.3e9);
+}
+
 static void count_item(void *context, size_t item, int thread)
 {
   (void)thread;
@@ -96,6 +143,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_products),
+      cmocka_unit_test(test_the_end_of_a_large_product_is_finer),
+      cmocka_unit_test(test_tiles_have_a_limit),
       cmocka_unit_test(test_jobs_run_every_item_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
  * schedules of small cases are known. */
 #include "base/memory.h"
 #include "base/team.h"
+#include "bench/recordings.h"
 #include "bench/replay.h"
 #include "check.h"
 
@@ -168,6 +169,51 @@ static void test_a_recording_has_all_loops(void **state)
   mo_recording_release(&r);
 }
 
+/* Three recordings, of which one was disturbed in each place and one in all: the sum is the middle
+ * one of the sums, and the parts are those of an undisturbed one. */
+static void test_noise_of_a_recording_goes(void **state)
+{
+  (void)state;
+  static script s[3];
+  mo_recording all[3];
+  const double seconds[3][4] = {{1, 2, 3, 9}, {1, 7, 3, 4}, {2, 4, 6, 8}};
+  for (size_t i = 0; i < 3; i++) {
+    begin(&s[i]);
+    add_loop(&s[i], 0, 0, seconds[i], 4, false);
+    all[i] = s[i].recording;
+  }
+  assert_int_equal(recordings_merge(all, 3, NULL), MOUSSE_OK);
+  const double sum = 1 + 4 + 3 + 8; /* of the medians; the sums are 15, 15 and 20 */
+  const double expected[4] = {1 * 15 / sum, 4 * 15 / sum, 3 * 15 / sum, 8 * 15 / sum};
+  for (size_t i = 0; i < 4; i++) assert_seconds(all[0].items[1 + i].after, expected[i], 1e-12);
+  all[1].item_count--;
+  assert_int_equal(recordings_merge(all, 2, NULL), MOUSSE_WRONG_PHASE);
+}
+
+/* Three layers, the last of which does half as much; one item of each was disturbed. */
+static void test_layers_are_compared(void **state)
+{
+  (void)state;
+  static script s;
+  begin(&s);
+  const size_t first = add_loop(&s, 0, 0, (double[]){2, 4, 6, 5}, 4, false);
+  const size_t second = add_loop(&s, 0, 0, (double[]){2, 7, 3, 5}, 4, false);
+  const size_t third = add_loop(&s, 0, 0, (double[]){4, 2, 1.5, 1}, 4, false);
+  const size_t other = add_loop(&s, 0, 0, (double[]){9, 1}, 2, false);
+  for (size_t loop = 0; loop < 3; loop++) s.items[first + 4 * loop + 3].kind = 0;
+  assert_int_equal(recording_even_out(&s.recording, NULL), MOUSSE_OK);
+  const double parts[3] = {0.5, 1, 0.75}; /* of the mean, by the median: 4, 4 and 2.5 s */
+  for (size_t i = 0; i < 3; i++) {
+    assert_seconds(s.items[first + i].after, 12 * parts[i] / 2.25, 1e-12);
+    assert_seconds(s.items[second + i].after, 12 * parts[i] / 2.25, 1e-12);
+    assert_seconds(s.items[third + i].after, 7.5 * parts[i] / 2.25, 1e-12);
+  }
+  assert_seconds(s.items[first + 3].after, 5,
+                 1e-12); /* another kind: the only one of its loop */
+  assert_seconds(s.items[third + 3].after, 1, 1e-12);
+  assert_seconds(s.items[other].after, 9, 1e-12); /* not alike */
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -176,6 +222,8 @@ int main(void)
       cmocka_unit_test(test_free_cores_help),
       cmocka_unit_test(test_memory_is_shared),
       cmocka_unit_test(test_a_recording_has_all_loops),
+      cmocka_unit_test(test_noise_of_a_recording_goes),
+      cmocka_unit_test(test_layers_are_compared),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
