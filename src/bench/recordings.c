@@ -56,19 +56,20 @@ static bool alike(const mo_recording *r, const mo_recorded_loop *a, const mo_rec
 }
 
 /* Some items of a loop, all of one kind. */
-typedef struct stretch {
+typedef struct item_stretch {
   size_t first, end; /* places in the loop */
-} stretch;
+} item_stretch;
 
-static stretch next_stretch(const mo_recording *r, const mo_recorded_loop *loop, size_t first)
+static item_stretch next_stretch(const mo_recording *r, const mo_recorded_loop *loop,
+                                 size_t first)
 {
   const mo_recorded_item *items = r->items + loop->first_item;
   size_t end = first + 1;
   while (end < loop->count && items[end].kind == items[first].kind) end++;
-  return (stretch){first, end};
+  return (item_stretch){first, end};
 }
 
-static double mean_of(const mo_recording *r, const mo_recorded_loop *loop, stretch s)
+static double mean_of(const mo_recording *r, const mo_recorded_loop *loop, item_stretch s)
 {
   double sum = 0;
   for (size_t i = s.first; i < s.end; i++) sum += r->items[loop->first_item + i].after;
@@ -82,7 +83,7 @@ typedef struct family {
 } family;
 
 /* What each item of the stretch takes of its loop's mean, by the median over the family. */
-static void find_parts(const mo_recording *r, const family *f, stretch s)
+static void find_parts(const mo_recording *r, const family *f, item_stretch s)
 {
   double sum = 0;
   for (size_t i = s.first; i < s.end; i++) {
@@ -102,7 +103,7 @@ static void even_out_family(mo_recording *r, const family *f)
 {
   const mo_recorded_loop *model = &r->loops[f->loops[0]];
   for (size_t first = 0; first < model->count;) {
-    const stretch s = next_stretch(r, model, first);
+    const item_stretch s = next_stretch(r, model, first);
     find_parts(r, f, s);
     for (size_t k = 0; k < f->count; k++) {
       const mo_recorded_loop *loop = &r->loops[f->loops[k]];
