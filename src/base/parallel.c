@@ -31,7 +31,7 @@ void mo_parallel_at(const char *file, const char *name, int threads, size_t coun
 {
   if (mo_recording_on()) {
     const mo_task task = {.count = count, .body = body, .context = context};
-    mo_record_tasks(file, name, &task, 1, false);
+    mo_record_tasks(file, name, &task, 1, false, false);
     return;
   }
   run_loop(threads, count, body, context);
@@ -56,7 +56,7 @@ void mo_parallel_tasks_at(const char *file, const char *name, int threads, const
 {
   size_t count = 0;
   if (mo_recording_on()) {
-    mo_record_tasks(file, name, tasks, task_count, false);
+    mo_record_tasks(file, name, tasks, task_count, false, false);
     return;
   }
   for (size_t i = 0; i < task_count; i++) count += tasks[i].count;

@@ -59,14 +59,14 @@ void mo_recording_release(mo_recording *r)
 }
 
 /* A loop of the item that runs, behind its last one. False: no memory. */
-static bool add_loop(mo_recording *r, size_t kind, size_t count, bool helped)
+static bool add_loop(mo_recording *r, size_t kind, size_t count, bool helped, bool hurried)
 {
   if (!grow(&r->items, &r->item_room, r->item_count + count, sizeof *r->items) ||
       !grow(&r->loops, &r->loop_room, r->loop_count + 1, sizeof *r->loops))
     return false;
   const long added = (long)r->loop_count++;
   r->loops[added] = (mo_recorded_loop){
-      mo_thread_seconds() - r->mark, r->item_count, count, kind, MO_NO_LOOP, helped};
+      mo_thread_seconds() - r->mark, r->item_count, count, kind, MO_NO_LOOP, helped, hurried};
   if (r->last_loop == MO_NO_LOOP)
     r->items[r->item].first_loop = added;
   else
@@ -95,14 +95,14 @@ static void run_plainly(const mo_task *tasks, size_t task_count)
 }
 
 void mo_record_tasks(const char *file, const char *name, const mo_task *tasks,
-                     size_t task_count, bool helped)
+                     size_t task_count, bool helped, bool hurried)
 {
   mo_recording *r = active;
   size_t count = 0;
   for (size_t i = 0; i < task_count; i++) count += tasks[i].count;
   const size_t outer = r->item;
   if (count == 0) return;
-  if (r->incomplete || !add_loop(r, find_kind(r, file, name), count, helped)) {
+  if (r->incomplete || !add_loop(r, find_kind(r, file, name), count, helped, hurried)) {
     r->incomplete = true;
     run_plainly(tasks, task_count);
     return;

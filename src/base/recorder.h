@@ -35,6 +35,7 @@ typedef struct mo_recorded_loop {
   size_t kind;              /* where it stands */
   long next;                /* of the same item; MO_NO_LOOP: the last */
   bool helped;              /* threads that have no item left help inside others' (team.h) */
+  bool hurried;             /* its item is in a hurry */
 } mo_recorded_loop;
 
 typedef struct mo_recording {
@@ -61,6 +62,6 @@ void mo_recording_release(mo_recording *recording);
 /* For loops: whether this thread records, and one loop of it. */
 bool mo_recording_on(void);
 void mo_record_tasks(const char *file, const char *name, const mo_task *tasks,
-                     size_t task_count, bool helped);
+                     size_t task_count, bool helped, bool hurried);
 
 #endif

@@ -16,11 +16,13 @@ typedef struct open_loop {
   size_t next, done, count;
   mo_body body;
   void *context;
+  bool hurried;
   struct open_loop *below; /* the one opened before it */
 } open_loop;
 
 typedef struct team {
   size_t next, done, count; /* of the items */
+  size_t hurried;           /* of those at work, in a hurry */
   mo_body body;
   void *context;
   int threads;
@@ -30,7 +32,8 @@ typedef struct team {
   open_loop *open;     /* the one opened last; all have parts that nobody took yet */
 } team;
 
-static _Thread_local team *here; /* while an item runs, but not a part */
+static _Thread_local team *here;    /* while an item runs, but not a part */
+static _Thread_local bool hurrying; /* this thread's item is in a hurry */
 
 bool mo_team_inside(void)
 {
@@ -58,6 +61,25 @@ static void run_part(team *t, open_loop *loop)
   if (++loop->done == loop->count) pthread_cond_broadcast(&t->over);
 }
 
+/* The one opened last of an item in a hurry; NULL: none, or too many are. */
+static open_loop *hurried_loop(const team *t)
+{
+  open_loop *loop = t->open;
+  if (t->hurried == 0 || 4 * t->hurried > (size_t)t->threads) return NULL;
+  while (loop != NULL && !loop->hurried) loop = loop->below;
+  return loop;
+}
+
+void mo_team_hurry(void)
+{
+  if (here == NULL || hurrying) return;
+  hurrying = true;
+  if (mo_recording_on()) return;
+  pthread_mutex_lock(&here->lock);
+  here->hurried++;
+  pthread_mutex_unlock(&here->lock);
+}
+
 static void run_item(team *t)
 {
   const size_t item = t->next++;
@@ -66,6 +88,8 @@ static void run_item(team *t)
   t->body(t->context, item, omp_get_thread_num());
   here = NULL;
   pthread_mutex_lock(&t->lock);
+  t->hurried -= hurrying;
+  hurrying = false;
   if (++t->done == t->count) pthread_cond_broadcast(&t->work);
 }
 
@@ -74,7 +98,10 @@ static void work(team *t)
 {
   pthread_mutex_lock(&t->lock);
   while (t->done < t->count) {
-    if (t->next < t->count)
+    open_loop *hurried = hurried_loop(t);
+    if (hurried != NULL)
+      run_part(t, hurried);
+    else if (t->next < t->count)
       run_item(t);
     else if (t->open != NULL)
       run_part(t, t->open);
@@ -107,12 +134,13 @@ static void run_recorded(void *context, size_t item, int thread)
   here = l->item ? &alone : NULL;
   l->body(l->context, item, thread);
   here = outside;
+  if (l->item) hurrying = false;
 }
 
 static void record(const char *file, const char *name, size_t count, recorded_loop loop)
 {
   const mo_task task = {.count = count, .body = run_recorded, .context = &loop};
-  mo_record_tasks(file, name, &task, 1, loop.item);
+  mo_record_tasks(file, name, &task, 1, loop.item, !loop.item && hurrying);
 }
 
 void mo_team_run_at(const char *file, const char *name, int threads, size_t count, mo_body body,
@@ -158,10 +186,14 @@ void mo_team_divide_at(const char *file, const char *name, size_t count, mo_body
     return;
   }
   pthread_mutex_lock(&t->lock);
-  open_loop loop = {.count = count, .body = body, .context = context, .below = t->open};
+  open_loop loop = {
+      .count = count, .body = body, .context = context, .hurried = hurrying, .below = t->open};
   t->open = &loop;
   if (t->next == t->count) wake_helpers(t, count - 1);
-  while (loop.next < loop.count) run_part(t, &loop);
+  while (loop.next < loop.count) {
+    open_loop *hurried = hurrying ? NULL : hurried_loop(t);
+    run_part(t, hurried != NULL ? hurried : &loop);
+  }
   while (loop.done < loop.count) pthread_cond_wait(&t->over, &t->lock);
   pthread_mutex_unlock(&t->lock);
 }

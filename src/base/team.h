@@ -7,6 +7,10 @@
  * parts of the loops that the items still at work have open. So few large items use all
  * threads, and many small ones never wait for each other. How work is divided is up to its
  * shape, here too; who does which part is not seen in the result.
+ *
+ * An item can be in a hurry: one that takes much longer than the others sets the pace. As long as
+ * that are few (a quarter of the threads), whoever takes a piece of work takes a part of theirs
+ * first, before new items and before parts of its own.
  */
 #ifndef MOUSSE_BASE_TEAM_H
 #define MOUSSE_BASE_TEAM_H
@@ -27,6 +31,9 @@
 /* Whether this is an item of a team: then work worth dividing is divided, whatever the number
  * of threads. */
 bool mo_team_inside(void);
+
+/* This item is in a hurry from now on; elsewhere, nothing. */
+void mo_team_hurry(void);
 
 void mo_team_run_at(const char *file, const char *name, int threads, size_t count, mo_body body,
                     void *context);

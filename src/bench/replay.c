@@ -16,9 +16,10 @@ typedef struct core {
   double left;  /* seconds of what it does, alone; only when busy */
   double share; /* of that, waiting for memory */
   bool busy;
-  long item; /* of the loop that is replayed; NONE: it has none */
-  long loop; /* inside that item, to be opened when `left` is over; NONE: the item ends */
-  long part; /* the loop that it does a part of; NONE: it is on its item */
+  long item;    /* of the loop that is replayed; NONE: it has none */
+  long loop;    /* inside that item, to be opened when `left` is over; NONE: the item ends */
+  long part;    /* the loop that it does a part of; NONE: it is on its item */
+  bool hurried; /* its item is in a hurry */
 } core;
 
 /* A loop inside an item. */
@@ -37,6 +38,7 @@ typedef struct stage {
   core *cores;
   opened *opened; /* of each loop of the recording */
   long open;      /* the one opened last; NONE */
+  int hurried;    /* items in a hurry */
 } stage;
 
 double replay_item_seconds(const mo_recording *r, size_t item)
@@ -81,17 +83,42 @@ static void take_part(stage *s, core *c, long loop, double delay)
   do_piece(s, c, replay_item_seconds(s->r, item) + delay, item);
 }
 
-/* For a core with nothing to do: an item, or a part of another's loop, or nothing. */
+/* The loop opened last of an item in a hurry; NONE: there is none, or too many are. */
+static long hurried_loop(const stage *s)
+{
+  long loop = s->open;
+  if (s->hurried == 0 || 4 * s->hurried > s->machine->cores) return NONE;
+  while (loop != NONE && !s->r->loops[loop].hurried) loop = s->opened[loop].below;
+  return loop;
+}
+
+/* For a core with nothing to do: a part that is in a hurry, an item, a part of another's loop, or
+ * nothing. */
 static void find_work(stage *s, core *c)
 {
   c->busy = false;
   c->item = NONE;
-  if (s->next < s->loop->count) {
+  const long hurried = s->loop->helped ? hurried_loop(s) : NONE;
+  if (hurried != NONE) {
+    take_part(s, c, hurried, s->machine->fork);
+  } else if (s->next < s->loop->count) {
     c->item = (long)(s->loop->first_item + s->next++);
     go_on(s, c, s->r->items[c->item].first_loop);
   } else if (s->loop->helped && s->open != NONE) {
     take_part(s, c, s->open, s->machine->fork);
   }
+}
+
+/* For a core whose item has opened a loop: its parts, but those in a hurry first; then it waits for
+ * the others, and goes on. */
+static void go_on_inside(stage *s, core *c)
+{
+  const opened *o = &s->opened[c->loop];
+  const long hurried = c->hurried || !s->loop->helped ? NONE : hurried_loop(s);
+  if (o->next < s->r->loops[c->loop].count)
+    take_part(s, c, hurried != NONE ? hurried : c->loop, 0.0);
+  else if (o->done == s->r->loops[c->loop].count)
+    go_on(s, c, s->r->loops[c->loop].next);
 }
 
 static void open_loop(stage *s, int owner)
@@ -100,7 +127,8 @@ static void open_loop(stage *s, int owner)
   const long loop = c->loop;
   s->opened[loop] = (opened){0, 0, s->open, owner};
   s->open = loop;
-  take_part(s, c, loop, 0.0);
+  if (s->r->loops[loop].hurried && !c->hurried) c->hurried = true, s->hurried++;
+  go_on_inside(s, c);
   for (int i = 0; s->loop->helped && i < s->machine->cores; i++)
     if (!s->cores[i].busy && s->cores[i].item == NONE && s->open != NONE)
       find_work(s, &s->cores[i]);
@@ -110,14 +138,14 @@ static void open_loop(stage *s, int owner)
 static void end_part(stage *s, core *c)
 {
   const long loop = c->part;
-  const bool own = c->item != NONE;
   opened *o = &s->opened[loop];
+  core *owner = &s->cores[o->owner];
   o->done++;
   c->busy = false;
   c->part = NONE;
-  if (own && o->next < s->r->loops[loop].count) take_part(s, c, loop, 0.0);
-  if (o->done == s->r->loops[loop].count) go_on(s, &s->cores[o->owner], s->r->loops[loop].next);
-  if (!own) find_work(s, c);
+  if (c->item != NONE) go_on_inside(s, c);
+  if (owner != c && !owner->busy) go_on_inside(s, owner);
+  if (c->item == NONE) find_work(s, c);
 }
 
 static void end_piece(stage *s, int which)
@@ -129,6 +157,8 @@ static void end_piece(stage *s, int which)
     open_loop(s, which);
   } else {
     s->done++;
+    s->hurried -= c->hurried;
+    c->hurried = false;
     find_work(s, c);
   }
 }
@@ -171,6 +201,7 @@ static double replay_one(stage *s, const mo_recorded_loop *loop)
   s->loop = loop;
   s->next = s->done = 0;
   s->open = NONE;
+  s->hurried = 0;
   for (int i = 0; i < s->machine->cores; i++)
     s->cores[i] = (core){.item = NONE, .loop = MO_NO_LOOP, .part = NONE};
   for (int i = 0; i < s->machine->cores; i++) find_work(s, &s->cores[i]);

@@ -1,7 +1,7 @@
 /* replay.h - a recording (base/recorder.h) on cores that this machine does not have.
  *
  * The cores follow the rules of parallel.h and team.h: low items first, the thread that opened a
- * loop inside an item takes its parts, free ones help. Memory is the second resource: an item
+ * loop inside an item takes its parts, free ones help, and all help items in a hurry first. Memory is the second resource: an item
  * that waits for memory during a share s of its time alone takes
  *
  *     (1 - s) + s * max(1, demand / bandwidth)       demand = the sum of s over busy cores

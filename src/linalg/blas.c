@@ -210,6 +210,14 @@ void mo_symv(size_t n, const float *s, size_t s_stride, const float *x, float *y
   cblas_ssymv(CblasRowMajor, CblasLower, (int)n, 1.0f, s, (int)s_stride, x, 1, 0.0f, y, 1);
 }
 
+void mo_gemv(mo_transpose transpose_a, size_t rows, size_t cols, const float *a,
+             size_t a_stride, const float *x, float beta, float *y)
+{
+  if (rows == 0 || cols == 0) return;
+  cblas_sgemv(CblasRowMajor, cblas_transpose(transpose_a), (int)rows, (int)cols, 1.0f, a,
+              (int)a_stride, x, 1, beta, y, 1);
+}
+
 void mo_lower_times(size_t rows, size_t cols, float alpha, const float *l, size_t l_stride,
                     float *x, size_t x_stride)
 {

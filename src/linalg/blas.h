@@ -61,6 +61,10 @@ void mo_lower_product(mo_transpose transpose_a, mo_transpose transpose_b, size_t
 /* y = S x for a symmetric n x n matrix S of which the lower triangle is stored. */
 void mo_symv(size_t n, const float *s, size_t s_stride, const float *x, float *y);
 
+/* y = A x + beta y or A^T x + beta y for a rows x cols matrix A. */
+void mo_gemv(mo_transpose transpose_a, size_t rows, size_t cols, const float *a,
+             size_t a_stride, const float *x, float beta, float *y);
+
 /* In place, with a lower triangular L above whose diagonal nothing is read: X <- alpha L X with
  * L rows x rows; X <- X L and X <- X L^-T with L cols x cols. */
 void mo_lower_times(size_t rows, size_t cols, float alpha, const float *l, size_t l_stride,

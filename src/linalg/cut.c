@@ -3,11 +3,17 @@
 
 #include "base/team.h"
 #include "linalg/gemm_grid.h"
+#include "linalg/vector.h"
+
+#include <string.h>
 
 /* Operations that are worth dividing: about 15 ms of one core. */
 #define WORTH 1.4e9
+/* Of triangular operations, of which only refreshes are made, the longest work there is inside a
+ * matrix: one waits for the other, so that smaller ones are divided, too, and more finely. */
+#define WORTH_OF_PANELS 2e8
 
-enum { BLOCK = 384, PANEL = 768 };
+enum { BLOCK = 384, PANEL = 768, NARROW_PANEL = 192, BANDS = 16 };
 
 static bool worth_it(double operations)
 {
@@ -266,8 +272,9 @@ static void panel(void *context, size_t part, int thread)
 /* `side` is the one of L, `others` the one that is cut. */
 static bool cut_panels(panels *p, size_t side, size_t others)
 {
-  if (!worth_it((double)side * (double)side * (double)others)) return false;
-  p->panel = even_part(others, BLOCK);
+  const double operations = (double)side * (double)side * (double)others;
+  if (operations < WORTH_OF_PANELS || !mo_team_inside()) return false;
+  p->panel = even_part(others, NARROW_PANEL);
   mo_team_divide(parts(others, p->panel), panel, p);
   return true;
 }
@@ -291,4 +298,46 @@ bool mo_cut_solve_lower(size_t rows, size_t cols, const float *l, size_t l_strid
 {
   panels p = {mo_solve_lower, rows, cols, 0, 1.0f, l, x, l_stride, x_stride};
   return cut_panels(&p, cols, rows);
+}
+
+/* S x, of which each band of S's lower triangle has a part: its own rows, and what its columns
+ * left of the diagonal block add to the rows above. */
+typedef struct bands {
+  size_t n, band;
+  const float *s, *x;
+  size_t s_stride;
+  float *partial; /* a vector for each band */
+} bands;
+
+static void band(void *context, size_t part, int thread)
+{
+  const bands *b = context;
+  const size_t first = part * b->band, count = length_of(b->n, first, b->band);
+  const float *rows = b->s + first * b->s_stride;
+  float *y = b->partial + part * b->n;
+  (void)thread;
+  mo_symv(count, rows + first, b->s_stride, b->x + first, y + first);
+  mo_gemv(MO_PLAIN, count, first, rows, b->s_stride, b->x, 1.0f, y + first);
+  mo_gemv(MO_TRANSPOSED, count, first, rows, b->s_stride, b->x + first, 0.0f, y);
+}
+
+size_t mo_symv_work_floats(size_t n)
+{
+  return BANDS * n;
+}
+
+void mo_symv_in_bands(size_t n, const float *s, size_t s_stride, const float *x, float *y,
+                      float *work)
+{
+  enum { SMALLEST = 64 };
+  const size_t even = even_part(n, parts(n, BANDS));
+  bands b = {n, even > SMALLEST ? even : SMALLEST, s, x, s_stride, work};
+  const size_t count = parts(n, b.band);
+  mo_team_divide(count, band, &b);
+  memcpy(y, work, length_of(n, 0, b.band) * sizeof *y);
+  for (size_t part = 1; part < count; part++) {
+    const size_t first = part * b.band;
+    mo_accumulate(y, work + part * n, first);
+    memcpy(y + first, work + part * n + first, length_of(n, first, b.band) * sizeof *y);
+  }
 }

@@ -32,4 +32,9 @@ bool mo_cut_times_lower(size_t rows, size_t cols, const float *l, size_t l_strid
 bool mo_cut_solve_lower(size_t rows, size_t cols, const float *l, size_t l_stride, float *x,
                         size_t x_stride);
 
+/* y = S x as mo_symv, in bands of rows whatever the size; `work` has mo_symv_work_floats(n). */
+size_t mo_symv_work_floats(size_t n);
+void mo_symv_in_bands(size_t n, const float *s, size_t s_stride, const float *x, float *y,
+                      float *work);
+
 #endif

@@ -11,6 +11,7 @@
  */
 #include "linalg/definite.h"
 
+#include "base/team.h"
 #include "linalg/blas.h"
 #include "linalg/lapack.h"
 #include "linalg/vector.h"
@@ -18,7 +19,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAF = 64 }; /* larger ones waste operations in products, smaller ones cost calls */
+enum {
+  LEAF = 64,
+  BLOCK = 6 * LEAF,
+  LONG = 1024,
+  MOST_BANDS = 32
+}; /* larger ones waste operations in products, smaller ones cost calls */
 
 /* A whole number of leaves, so that a leaf is at the same place for every function here. */
 static size_t half_of(size_t n)
@@ -53,24 +59,47 @@ static void invert(size_t n, float *l, size_t stride)
   mo_times_lower(rest, half, l, stride, low, stride);
 }
 
-/* Largest magnitude in the lower triangle, negative when one is not finite. */
+typedef struct triangle {
+  size_t n, band;
+  const float *a;
+  size_t stride;
+  float largest[MOST_BANDS]; /* of each band of rows; INFINITY when one is not finite */
+} triangle;
+
+static void look_at_band(void *context, size_t part, int thread)
+{
+  triangle *t = context;
+  const size_t first = part * t->band, end = first + t->band;
+  float largest = 0.0f;
+  (void)thread;
+  for (size_t i = first; i < end && i < t->n; i++) {
+    const float row = mo_largest(t->a + i * t->stride, i + 1);
+    largest = fmaxf(largest, row < 0.0f ? INFINITY : row);
+  }
+  t->largest[part] = largest;
+}
+
+/* Largest magnitude in the lower triangle, INFINITY when one is not finite. */
 static float largest_below(size_t n, const float *a, size_t stride)
 {
+  triangle t = {n, mo_definite_band(n), a, stride, {0}};
   float largest = 0.0f;
-  for (size_t i = 0; i < n; i++) {
-    const float row = mo_largest(a + i * stride, i + 1);
-    if (row < 0.0f) return row;
-    largest = fmaxf(largest, row);
-  }
+  mo_team_divide((n + t.band - 1) / t.band, look_at_band, &t);
+  for (size_t i = 0; i < MOST_BANDS; i++) largest = fmaxf(largest, t.largest[i]);
   return largest;
+}
+
+size_t mo_definite_band(size_t n)
+{
+  const size_t even = (n + MOST_BANDS - 1) / MOST_BANDS;
+  return even > LEAF ? even : LEAF;
 }
 
 bool mo_definite_invert_factor(size_t n, float *a, size_t stride)
 {
-  if (largest_below(n, a, stride) < 0.0f || !factor(n, a, stride)) return false;
+  if (isinf(largest_below(n, a, stride)) || !factor(n, a, stride)) return false;
   invert(n, a, stride);
-  const float largest = largest_below(n, a, stride);
-  return largest >= 0.0f && largest < 1e17f; /* W^T W is to be finite, too */
+  return largest_below(n, a, stride) < 1e17f; /* W^T W is to be finite, too */
 }
 
 /* C += alpha X^T W for a lower triangular n x n matrix W with zeros in its leaves; X is n x
@@ -91,8 +120,8 @@ static void add_product(size_t rows, size_t n, float alpha, const float *x, cons
   add_product(rows, rest, alpha, x_low, low + half, stride, c + half, c_stride);
 }
 
-void mo_definite_add_inverse(size_t n, float weight, const float *w, size_t stride, float *sum,
-                             size_t sum_stride)
+static void add_inverse(size_t n, float weight, const float *w, size_t stride, float *sum,
+                        size_t sum_stride)
 {
   if (n <= LEAF) {
     mo_syrk(MO_UPPER, MO_TRANSPOSED, n, n, weight, w, stride, 1.0f, sum, sum_stride);
@@ -100,9 +129,49 @@ void mo_definite_add_inverse(size_t n, float weight, const float *w, size_t stri
   }
   const size_t half = half_of(n), rest = n - half;
   const float *low = w + half * stride;
-  mo_definite_add_inverse(half, weight, w, stride, sum, sum_stride);
+  add_inverse(half, weight, w, stride, sum, sum_stride);
   mo_syrk(MO_UPPER, MO_TRANSPOSED, half, rest, weight, low, stride, 1.0f, sum, sum_stride);
   add_product(half, rest, weight, low, low + half, stride, sum + half, sum_stride);
-  mo_definite_add_inverse(rest, weight, low + half, stride, sum + half * (sum_stride + 1),
-                          sum_stride);
+  add_inverse(rest, weight, low + half, stride, sum + half * (sum_stride + 1), sum_stride);
+}
+
+/* The same in blocks of the sum, for long sides: none waits for another. */
+typedef struct inverse {
+  size_t n;
+  float weight;
+  const float *w;
+  float *sum;
+  size_t stride, sum_stride;
+} inverse;
+
+static void add_block(void *context, size_t part, int thread)
+{
+  const inverse *s = context;
+  size_t column = 0;
+  (void)thread;
+  while (part > column) part -= ++column;
+  const size_t row = part * BLOCK, col = column * BLOCK;
+  const size_t cols = s->n - col < BLOCK ? s->n - col : BLOCK, below = col + cols;
+  const float *w = s->w + col * s->stride, *w_below = s->w + below * s->stride;
+  float *sum = s->sum + row * s->sum_stride + col;
+  if (row == col) {
+    add_inverse(cols, s->weight, w + col, s->stride, sum, s->sum_stride);
+    mo_syrk(MO_UPPER, MO_TRANSPOSED, cols, s->n - below, s->weight, w_below + col, s->stride,
+            1.0f, sum, s->sum_stride);
+  } else {
+    add_product(BLOCK, cols, s->weight, w + row, w + col, s->stride, sum, s->sum_stride);
+    mo_gemm(MO_TRANSPOSED, MO_PLAIN, BLOCK, cols, s->n - below, s->weight, w_below + row,
+            s->stride, w_below + col, s->stride, 1.0f, sum, s->sum_stride);
+  }
+}
+
+void mo_definite_add_inverse(size_t n, float weight, const float *w, size_t stride, float *sum,
+                             size_t sum_stride)
+{
+  const size_t blocks = (n + BLOCK - 1) / BLOCK;
+  inverse s = {n, weight, w, sum, stride, sum_stride};
+  if (n < LONG || !mo_team_inside())
+    add_inverse(n, weight, w, stride, sum, sum_stride);
+  else
+    mo_team_divide(blocks * (blocks + 1) / 2, add_block, &s);
 }

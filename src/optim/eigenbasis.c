@@ -1,6 +1,8 @@
 /* eigenbasis.c - the eigenvectors of both sides' statistics, as a space to work in. */
 #include "optim/eigenbasis.h"
 
+#include "base/team.h"
+
 #include <string.h>
 
 enum { LEFT, RIGHT, LEFT_BASIS, RIGHT_BASIS };

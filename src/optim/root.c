@@ -2,6 +2,7 @@
  * for. */
 #include "optim/root.h"
 
+#include "base/team.h"
 #include "linalg/blas.h"
 #include "linalg/vector.h"
 #include "optim/root_block.h"
@@ -129,6 +130,7 @@ void mo_root_refresh(mo_side side, const mo_root_rule *rule, float *pair, float 
   const mo_refresh method = mo_refresh_resolve(rule->method, side);
   mo_root_pass pass = {rule, counts, telemetry != NULL, method != MO_REFRESH_QR,
                        mo_spectra_start()};
+  mo_team_hurry();
   MO_FOR_BLOCKS(side, at)
   {
     const double trace = trace_of(at.size, pair + at.offset);

@@ -6,7 +6,8 @@
  * The unit, a power of two, brings statistics of any size to where inverses and their squares
  * are floats; it is 1 for those that are there already, as normalised ones are.
  */
-#include "linalg/blas.h"
+#include "base/team.h"
+#include "linalg/cut.h"
 #include "linalg/definite.h"
 #include "linalg/fractions.h"
 #include "linalg/vector.h"
@@ -19,7 +20,9 @@
 
 size_t mo_root_cholesky_floats(size_t n)
 {
-  return mo_scratch_floats(n * n) + 2 * mo_scratch_floats(n) +
+  const size_t eigenvalue =
+      2 * mo_scratch_floats(n) + mo_scratch_floats(mo_symv_work_floats(n));
+  return mo_scratch_floats(n * n) + eigenvalue + mo_scratch_floats(n) +
          mo_scratch_floats(mo_eigenvalues_work_floats(n));
 }
 
@@ -31,6 +34,7 @@ static double largest_eigenvalue(size_t n, const float *pair, float *work)
 {
   enum { ITERATIONS = 20 };
   float *x = mo_scratch_take(&work, n), *y = mo_scratch_take(&work, n);
+  float *partial = mo_scratch_take(&work, mo_symv_work_floats(n));
   double norm = 0.0;
   for (size_t i = 0; i < n; i++) {
     const double uneven = fmod(0.6180339887 * (double)i, 1.0);
@@ -40,20 +44,37 @@ static double largest_eigenvalue(size_t n, const float *pair, float *work)
     const double length = sqrt(mo_sum_squares(x, n));
     if (length < (double)FLT_MIN) return 0.0;
     mo_scale(x, n, (float)(1.0 / length));
-    mo_symv(n, pair, n + 1, x, y);
+    mo_symv_in_bands(n, pair, n + 1, x, y, partial);
     norm = sqrt(mo_sum_squares(y, n));
     memcpy(x, y, n * sizeof *x);
   }
   return norm;
 }
 
+typedef struct loading {
+  size_t n;
+  const float *pair;
+  double factor, shift;
+  float *matrix;
+} loading;
+
+static void load_band(void *context, size_t part, int thread)
+{
+  const loading *l = context;
+  const size_t n = l->n, band = mo_definite_band(n), end = (part + 1) * band;
+  (void)thread;
+  for (size_t i = part * band; i < end && i < n; i++) {
+    mo_copy_scaled(l->matrix + i * n, l->pair + i * (n + 1), i + 1, (float)l->factor);
+    l->matrix[i * n + i] += (float)l->shift;
+  }
+}
+
 /* matrix (lower) = factor * statistics + shift I */
 static void load_lower(size_t n, const float *pair, double factor, double shift, float *matrix)
 {
-  for (size_t i = 0; i < n; i++) {
-    mo_copy_scaled(matrix + i * n, pair + i * (n + 1), i + 1, (float)factor);
-    matrix[i * n + i] += (float)shift;
-  }
+  const size_t band = mo_definite_band(n);
+  loading l = {n, pair, factor, shift, matrix};
+  mo_team_divide((n + band - 1) / band, load_band, &l);
 }
 
 /* root (upper) = slope * statistics + constant I, by tiles: along whole columns, reading would

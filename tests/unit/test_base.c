@@ -148,10 +148,11 @@ static void fill_row(void *context, size_t item, int thread)
 {
   table row = {context, item};
   (void)thread;
+  if (item % 5 == 1) mo_team_hurry();
   for (size_t again = 0; again < 3; again++) mo_team_divide(10, fill_cell, &row);
 }
 
-/* Every part of every loop, by whoever helps, before the loop ends. */
+/* Every part of every loop, by whoever helps, before the loop ends; with items in a hurry. */
 static void test_team_visits_each_part_once(void **state)
 {
   (void)state;

@@ -1,6 +1,7 @@
 /* test_definite.c - what roots by Cholesky are made of: sums of partial fractions, and sums of
  * inverses against the eigenvalue decomposition in double. */
 #include "base/random.h"
+#include "base/team.h"
 #include "check.h"
 #include "linalg/blas.h"
 #include "linalg/definite.h"
@@ -154,6 +155,19 @@ static void test_inverse(void **state)
   check_inverse(200, 1e-4, 2e-3); /* condition 4e4: half of the digits are gone */
 }
 
+static void check_long(void *context, size_t item, int thread)
+{
+  (void)context, (void)item, (void)thread;
+  check_inverse(1040, 0.1, 1e-5);
+}
+
+/* Inside a team a long side is summed in blocks of its own. */
+static void test_inverse_in_blocks(void **state)
+{
+  (void)state;
+  mo_team_run(3, 1, check_long, NULL);
+}
+
 static void test_inverse_of_what_has_none(void **state)
 {
   (void)state;
@@ -178,6 +192,7 @@ int main(void)
       cmocka_unit_test(test_fractions_are_as_good_as_promised),
       cmocka_unit_test(test_fractions_above_their_range),
       cmocka_unit_test(test_inverse),
+      cmocka_unit_test(test_inverse_in_blocks),
       cmocka_unit_test(test_inverse_of_what_has_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

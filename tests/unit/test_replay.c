@@ -43,7 +43,7 @@ static size_t add_loop(script *s, size_t item, double before, const double *seco
   while (*link != MO_NO_LOOP) link = &s->loops[*link].next;
   *link = added;
   const size_t first = s->recording.item_count;
-  s->loops[added] = (mo_recorded_loop){before, first, count, 1, MO_NO_LOOP, helped};
+  s->loops[added] = (mo_recorded_loop){before, first, count, 1, MO_NO_LOOP, helped, false};
   for (size_t i = 0; i < count; i++)
     s->items[first + i] = (mo_recorded_item){seconds[i], MO_NO_LOOP, 1};
   s->recording.item_count += count;
@@ -106,6 +106,27 @@ static void test_free_cores_help(void **state)
     assert_seconds(seconds_on(&s, 4, 0, 1), helped ? 5 : 8, 1e-12);
     assert_seconds(seconds_on(&s, 64, 0, 1), helped ? 3 : 8, 1e-12);
   }
+}
+
+/* Ten items on four cores, the first with a loop of eight parts and 2 seconds after it. In a hurry,
+ * its parts come before new items, and what is after them is done beside those. */
+static void test_items_in_a_hurry_are_helped_first(void **state)
+{
+  (void)state;
+  double seconds[2][2];
+  for (int hurried = 0; hurried < 2; hurried++) {
+    script s;
+    begin(&s);
+    const size_t first = add_loop(&s, 0, 0, (double[]){2, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 10, true);
+    add_loop(&s, first, 0.5, (double[]){1, 1, 1, 1, 1, 1, 1, 1}, 8, false);
+    s.loops[1].hurried = hurried != 0;
+    assert_seconds(seconds_on(&s, 1, 0, 1), 19.5, 1e-12);
+    seconds[hurried][0] = seconds_on(&s, 4, 0, 1);
+    seconds[hurried][1] = seconds_on(&s, 3, 0, 1);
+  }
+  assert_seconds(seconds[0][0], 7, 1e-12);
+  assert_seconds(seconds[1][0], 5, 1e-12);
+  assert_seconds(seconds[0][1], seconds[1][1], 1e-12); /* of three threads one is too many */
 }
 
 static void test_memory_is_shared(void **state)
@@ -220,6 +241,7 @@ int main(void)
       cmocka_unit_test(test_low_items_go_first),
       cmocka_unit_test(test_loops_follow_one_another),
       cmocka_unit_test(test_free_cores_help),
+      cmocka_unit_test(test_items_in_a_hurry_are_helped_first),
       cmocka_unit_test(test_memory_is_shared),
       cmocka_unit_test(test_a_recording_has_all_loops),
       cmocka_unit_test(test_noise_of_a_recording_goes),
