@@ -27,6 +27,12 @@ else()
   list(JOIN MOUSSE_PC_BLAS_STATIC " " MOUSSE_PC_BLAS_STATIC)
 endif()
 list(TRANSFORM OpenMP_C_LIB_NAMES PREPEND -l OUTPUT_VARIABLE MOUSSE_PC_OPENMP)
+foreach(name IN LISTS OpenMP_C_LIB_NAMES) # clang's is in a folder that linkers do not look into
+  get_filename_component(folder ${OpenMP_${name}_LIBRARY} DIRECTORY)
+  if(folder MATCHES llvm)
+    list(PREPEND MOUSSE_PC_OPENMP -L${folder})
+  endif()
+endforeach()
 list(JOIN MOUSSE_PC_OPENMP " " MOUSSE_PC_OPENMP)
 
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED) # header only: no library to link
@@ -55,7 +61,7 @@ if(MOUSSE_TOOLS)
   find_package(Threads REQUIRED)
   # Embedded into the program and from there into the pages that `mousse report` writes.
   find_file(MOUSSE_CHART_JS chart.min.js PATH_SUFFIXES share/javascript/chart.js
-            DOC "Chart.js 3, one file")
+            CMAKE_FIND_ROOT_PATH_BOTH DOC "Chart.js 3, one file") # the same for every processor
   if(NOT MOUSSE_CHART_JS)
     message(FATAL_ERROR "chart.min.js not found: install libjs-chart.js, or set MOUSSE_CHART_JS")
   endif()

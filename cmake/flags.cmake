@@ -5,6 +5,8 @@ target_compile_options(mousse_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
   $<$<BOOL:${MOUSSE_WERROR}>:-Werror>
   $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed> # a loop that it cannot vectorise is no mistake
+  # It takes the versions of a function (base/simd.h) for others than what picks them. GCC warns, too.
+  $<$<C_COMPILER_ID:Clang>:-Wno-undefined-internal -Wno-unused-function -Wno-missing-prototypes>
   # Fused multiply-add where the machine has it. Never -ffast-math: it deletes NaN checks and
   # turns denormals off for the whole host process.
   # The two others change no result: they only give up errno and the processor's exception flags,

@@ -23,14 +23,16 @@ endif()
 
 # Function multi-versioning (base/simd.h); it takes the C library, too.
 if(MOUSSE_CLONES AND NOT MOUSSE_SANITIZE)
-  file(READ src/base/simd.h simd)
-  check_c_source_compiles("${simd}
-    MO_CLONES static void twice(float *x, int n) { for (int i = 0; i < n; i++) x[i] += x[i]; }
+  set(CMAKE_REQUIRED_INCLUDES ${PROJECT_SOURCE_DIR}/src)
+  check_c_source_compiles("
+    #include \"base/simd.h\"
+    MO_CLONES(static void twice(float *x, int n)) { for (int i = 0; i < n; i++) x[i] += x[i]; }
     int main(int argc, char **argv) { float x = 1; twice(&x, argc); (void)argv; return (int)x; }"
     MOUSSE_COMPILER_CLONES)
+  unset(CMAKE_REQUIRED_INCLUDES)
   if(NOT MOUSSE_COMPILER_CLONES)
-    message(FATAL_ERROR "${CMAKE_C_COMPILER} cannot compile a function for several processors (target_clones): "
-            "GCC 12 with glibc is needed. -DMOUSSE_CLONES=OFF builds for the baseline, with "
-            "CMAKE_C_FLAGS=-march=x86-64-v3 for machines with AVX2 alone.")
+    message(FATAL_ERROR "${CMAKE_C_COMPILER} cannot compile a function for several processors "
+            "(target_clones, or cpu_specific with clang): GCC 12 or clang 14 with glibc is needed. "
+            "-DMOUSSE_CLONES=OFF builds for the baseline, with CMAKE_C_FLAGS=-march=x86-64-v3 for machines with AVX2 alone.")
   endif()
 endif()

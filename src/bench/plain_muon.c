@@ -62,8 +62,8 @@ void plain_muon_destroy(plain_muon *muon)
   mo_release(NULL, muon, sizeof *muon);
 }
 
-MO_CLONES static void accumulate(float *restrict momentum, const float *restrict gradient,
-                                 size_t count)
+MO_CLONES(static void accumulate_gradient(float *restrict momentum,
+                                          const float *restrict gradient, size_t count))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) momentum[i] = 0.95f * momentum[i] + gradient[i];
@@ -95,7 +95,7 @@ static void step_one(void *context, size_t item, int thread)
   float *momentum = muon->momentum + (m->value - muon->set->values);
   float *x = muon->work[thread], *next = x + all, *gram = next + all, *factor = gram + n * n;
 
-  accumulate(momentum, m->gradient, all);
+  accumulate_gradient(momentum, m->gradient, all);
   mo_copy_scaled(x, momentum, all, (float)(1.0 / (sqrt(mo_sum_squares(momentum, all)) + 1e-7)));
   for (int i = 0; i < ITERATIONS; i++) {
     iterate(m->rows, m->cols, x, next, gram, factor);

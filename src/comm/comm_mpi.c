@@ -32,7 +32,7 @@ typedef struct mpi_ranks {
   mo_watchdog *watchdog;
 } mpi_ranks;
 
-MO_CLONES static void add(float *restrict to, const float *restrict from, size_t count)
+MO_CLONES(static void add(float *restrict to, const float *restrict from, size_t count))
 {
   for (size_t i = 0; i < count; i++) to[i] += from[i];
 }

@@ -149,7 +149,7 @@ enum { TILE = 32 };
 
 /* A whole tile, eight by eight in registers: its rows may lie a power of two apart, and would
  * push each other out of the cache before they are used up. */
-MO_CLONES static void mirror_whole_tile(const float *from, float *to, size_t stride)
+MO_CLONES(static void mirror_whole_tile(const float *from, float *to, size_t stride))
 {
   for (size_t i = 0; i < TILE; i += MO_LANES)
     for (size_t j = 0; j < TILE; j += MO_LANES) {

@@ -59,16 +59,16 @@ static void invert(size_t n, float *l, size_t stride)
   mo_times_lower(rest, half, l, stride, low, stride);
 }
 
-typedef struct triangle {
+typedef struct magnitude_scan {
   size_t n, band;
   const float *a;
   size_t stride;
   float largest[MOST_BANDS]; /* of each band of rows; INFINITY when one is not finite */
-} triangle;
+} magnitude_scan;
 
 static void look_at_band(void *context, size_t part, int thread)
 {
-  triangle *t = context;
+  magnitude_scan *t = context;
   const size_t first = part * t->band, end = first + t->band;
   float largest = 0.0f;
   (void)thread;
@@ -82,7 +82,7 @@ static void look_at_band(void *context, size_t part, int thread)
 /* Largest magnitude in the lower triangle, INFINITY when one is not finite. */
 static float largest_below(size_t n, const float *a, size_t stride)
 {
-  triangle t = {n, mo_definite_band(n), a, stride, {0}};
+  magnitude_scan t = {n, mo_definite_band(n), a, stride, {0}};
   float largest = 0.0f;
   mo_team_divide((n + t.band - 1) / t.band, look_at_band, &t);
   for (size_t i = 0; i < MOST_BANDS; i++) largest = fmaxf(largest, t.largest[i]);

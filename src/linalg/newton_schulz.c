@@ -84,8 +84,8 @@ double mo_newton_schulz_norm(mo_newton_schulz_set set, double frobenius, double 
   return (set == MO_EXACT ? 1.0 : sets[set].safety) * frobenius + epsilon;
 }
 
-MO_CLONES static void add_linear_terms(size_t n, const float *gram, coefficients k,
-                                       float *factor)
+MO_CLONES(static void add_linear_terms(size_t n, const float *gram, coefficients k,
+                                       float *factor))
 {
   for (size_t i = 0; i < n; i++) {
 #pragma omp simd

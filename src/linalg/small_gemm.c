@@ -152,7 +152,7 @@ static inline depth_span wanted(const product *p, size_t row, size_t count, size
   return (depth_span){first > depth ? less(first - depth, some) : 0, some};
 }
 
-MO_CLONES static void multiply_depth(const product *p, size_t depth, size_t some)
+MO_CLONES(static void multiply_depth(const product *p, size_t depth, size_t some))
 {
   float panel[DEPTH * PANEL];
   for (size_t col = 0; col < p->cols; col += PANEL) {

@@ -9,7 +9,7 @@
 
 /* The bits of |x| order like |x| itself, and NaN and infinity come after every number: one
  * integer maximum answers both questions. */
-MO_CLONES float mo_largest(const float *x, size_t count)
+MO_CLONES(float mo_largest(const float *x, size_t count))
 {
   uint32_t largest = 0;
 #pragma omp simd reduction(max : largest)
@@ -25,7 +25,7 @@ MO_CLONES float mo_largest(const float *x, size_t count)
   return value;
 }
 
-MO_CLONES double mo_sum_squares(const float *x, size_t count)
+MO_CLONES(double mo_sum_squares(const float *x, size_t count))
 {
   double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
@@ -33,7 +33,7 @@ MO_CLONES double mo_sum_squares(const float *x, size_t count)
   return sum;
 }
 
-MO_CLONES double mo_dot(const float *x, const float *y, size_t count)
+MO_CLONES(double mo_dot(const float *x, const float *y, size_t count))
 {
   double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
@@ -48,34 +48,34 @@ double mo_trace(const float *a, size_t n)
   return sum;
 }
 
-MO_CLONES void mo_scale(float *x, size_t count, float factor)
+MO_CLONES(void mo_scale(float *x, size_t count, float factor))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) x[i] *= factor;
 }
 
-MO_CLONES void mo_accumulate(float *restrict to, const float *restrict from, size_t count)
+MO_CLONES(void mo_accumulate(float *restrict to, const float *restrict from, size_t count))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) to[i] += from[i];
 }
 
-MO_CLONES void mo_subtract(float *restrict to, const float *restrict from, size_t count,
-                           float factor)
+MO_CLONES(void mo_subtract(float *restrict to, const float *restrict from, size_t count,
+                           float factor))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) to[i] -= factor * from[i];
 }
 
-MO_CLONES void mo_copy_scaled(float *restrict to, const float *restrict from, size_t count,
-                              float factor)
+MO_CLONES(void mo_copy_scaled(float *restrict to, const float *restrict from, size_t count,
+                              float factor))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) to[i] = factor * from[i];
 }
 
-MO_CLONES void mo_apply(float *restrict w, const float *restrict u, size_t count, double keep,
-                        double step)
+MO_CLONES(void mo_apply(float *restrict w, const float *restrict u, size_t count, double keep,
+                        double step))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++)

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-MO_CLONES void mo_average(float *restrict mean, const float *restrict x, size_t count,
-                          double beta)
+MO_CLONES(void mo_average(float *restrict mean, const float *restrict x, size_t count,
+                          double beta))
 {
   const double add = 1.0 - beta;
 #pragma omp simd
@@ -15,8 +15,8 @@ MO_CLONES void mo_average(float *restrict mean, const float *restrict x, size_t 
     mean[i] = mo_normal_float(beta * (double)mean[i] + add * (double)x[i]);
 }
 
-MO_CLONES void mo_average_root(float *restrict root, const float *restrict x, size_t count,
-                               double beta)
+MO_CLONES(void mo_average_root(float *restrict root, const float *restrict x, size_t count,
+                               double beta))
 {
   const double add = 1.0 - beta;
 #pragma omp simd

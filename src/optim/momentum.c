@@ -5,16 +5,16 @@
 #include "linalg/vector.h"
 
 /* In double, which costs nothing beside the memory: mu is not rounded. */
-MO_CLONES static void accumulate(float *momentum, const float *grad, size_t count, double mu,
-                                 double add)
+MO_CLONES(static void accumulate(float *momentum, const float *grad, size_t count, double mu,
+                                 double add))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++)
     momentum[i] = mo_normal_float(mu * (double)momentum[i] + add * (double)grad[i]);
 }
 
-MO_CLONES static void accumulate_ahead(float *momentum, const float *grad, size_t count,
-                                       double mu, double add, float *ahead)
+MO_CLONES(static void accumulate_ahead(float *momentum, const float *grad, size_t count,
+                                       double mu, double add, float *ahead))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {

@@ -51,16 +51,16 @@ static double largest_eigenvalue(size_t n, const float *pair, float *work)
   return norm;
 }
 
-typedef struct loading {
+typedef struct shifted_load {
   size_t n;
   const float *pair;
   double factor, shift;
   float *matrix;
-} loading;
+} shifted_load;
 
 static void load_band(void *context, size_t part, int thread)
 {
-  const loading *l = context;
+  const shifted_load *l = context;
   const size_t n = l->n, band = mo_definite_band(n), end = (part + 1) * band;
   (void)thread;
   for (size_t i = part * band; i < end && i < n; i++) {
@@ -73,7 +73,7 @@ static void load_band(void *context, size_t part, int thread)
 static void load_lower(size_t n, const float *pair, double factor, double shift, float *matrix)
 {
   const size_t band = mo_definite_band(n);
-  loading l = {n, pair, factor, shift, matrix};
+  shifted_load l = {n, pair, factor, shift, matrix};
   mo_team_divide((n + band - 1) / band, load_band, &l);
 }
 

@@ -52,9 +52,9 @@ float *mo_wrapper_before(const mousse_optimizer *opt, const mo_param *param, siz
   return iterate;
 }
 
-MO_CLONES static void look_ahead(float *restrict value, float *restrict base,
+MO_CLONES(static void look_ahead(float *restrict value, float *restrict base,
                                  float *restrict direction, size_t count, float keep,
-                                 float ahead)
+                                 float ahead))
 {
   for (size_t i = 0; i < count; i++) {
     const float w = value[i], d = keep * direction[i] + (1.0f - keep) * (w - base[i]);
@@ -64,8 +64,9 @@ MO_CLONES static void look_ahead(float *restrict value, float *restrict base,
   }
 }
 
-MO_CLONES static void mix(float *restrict value, float *restrict base,
-                          const float *restrict iterate, size_t count, float newest, float beta)
+MO_CLONES(static void mix(float *restrict value, float *restrict base,
+                          const float *restrict iterate, size_t count, float newest,
+                          float beta))
 {
   for (size_t i = 0; i < count; i++) {
     const float x = base[i] + newest * (iterate[i] - base[i]);
@@ -74,8 +75,8 @@ MO_CLONES static void mix(float *restrict value, float *restrict base,
   }
 }
 
-MO_CLONES static void follow(float *restrict average, const float *restrict w, size_t count,
-                             float share)
+MO_CLONES(static void follow(float *restrict average, const float *restrict w, size_t count,
+                             float share))
 {
   for (size_t i = 0; i < count; i++) average[i] += share * (w[i] - average[i]);
 }

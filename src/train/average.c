@@ -32,8 +32,8 @@ void average_restart(weight_average *a)
     memcpy(a->values, a->params->values, a->params->value_count * sizeof(float));
 }
 
-MO_CLONES static void move_towards(float *restrict average, const float *restrict weights,
-                                   size_t count, float share)
+MO_CLONES(static void move_towards(float *restrict average, const float *restrict weights,
+                                   size_t count, float share))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) average[i] += share * (weights[i] - average[i]);

@@ -31,13 +31,20 @@ read -ra static_libs <<<"$(pkg-config --static --libs mousse | sed 's/-lmousse\b
 strict=(-Wall -Wextra -Wpedantic -Werror)
 "$cc" -std=c11 "${strict[@]}" "${cflags[@]}" "$work/program.c" -o "$work/c_shared" "${libs[@]}"
 "$cc" -std=c11 "${strict[@]}" "${cflags[@]}" "$work/program.c" -o "$work/c_static" "${static_libs[@]}"
-"$cc" -std=c11 "${strict[@]}" "${cflags[@]}" "$work/program.c" -static -o "$work/c_all_static" "${all_libs[@]}"
+programs=(c_shared c_static cpp_shared cpp_static)
+case " ${all_libs[*]} " in
+  *" -lomp "*) ;; # Debian has no static version of LLVM's OpenMP
+  *) "$cc" -std=c11 "${strict[@]}" "${cflags[@]}" "$work/program.c" -static -o "$work/c_all_static" "${all_libs[@]}"
+     programs+=(c_all_static) ;;
+esac
 "$cxx" -std=c++17 "${strict[@]}" "${cflags[@]}" "$work/program.cpp" -o "$work/cpp_shared" "${libs[@]}"
 "$cxx" -std=c++17 "${strict[@]}" "${cflags[@]}" "$work/program.cpp" -o "$work/cpp_static" "${static_libs[@]}"
-for program in c_shared c_static c_all_static cpp_shared cpp_static; do run "$work/$program"; done
+for program in "${programs[@]}"; do run "$work/$program"; done
 readelf -d "$work/c_shared" | grep -q 'NEEDED.*libmousse\.so' || fail "c_shared is not linked to the shared library"
 readelf -d "$work/c_static" | grep -q 'NEEDED.*libmousse' && fail "c_static needs the shared library"
-readelf -d "$work/c_all_static" | grep -q 'NEEDED' && fail "-static left a shared library"
+if [ -e "$work/c_all_static" ]; then
+  readelf -d "$work/c_all_static" | grep -q 'NEEDED' && fail "-static left a shared library"
+fi
 
 # The examples, as they were installed.
 docs=$prefix/share/doc/mousse

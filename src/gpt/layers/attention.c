@@ -52,8 +52,8 @@ static inline size_t row_begin(const uint32_t *starts, size_t i)
 }
 
 /* Row i may see keys up to first + i. */
-MO_CLONES static void softmax_rows(float *scores, size_t width, size_t first, size_t rows,
-                                   const uint32_t *starts, float *log_sum)
+MO_CLONES(static void softmax_rows(float *scores, size_t width, size_t first, size_t rows,
+                                   const uint32_t *starts, float *log_sum))
 {
   for (size_t i = 0; i < rows; i++) {
     const size_t begin = row_begin(starts, i), valid = first + i + 1 - begin;
@@ -84,10 +84,10 @@ void attention_forward(float *y, size_t y_stride, float *log_sum, const float *q
 }
 
 /* scores -> P, d_p -> dS, both rows x width; d_y and y are the block's output rows. */
-MO_CLONES static void softmax_rows_backward(float *scores, float *d_p, size_t width,
+MO_CLONES(static void softmax_rows_backward(float *scores, float *d_p, size_t width,
                                             size_t first, size_t rows, const uint32_t *starts,
                                             const float *log_sum, const float *d_y,
-                                            const float *y, size_t y_stride, size_t head_size)
+                                            const float *y, size_t y_stride, size_t head_size))
 {
   for (size_t i = 0; i < rows; i++) {
     const size_t begin = row_begin(starts, i), valid = first + i + 1 - begin;

@@ -13,7 +13,7 @@ static inline float largest(const float *x, size_t count)
   return top;
 }
 
-MO_CLONES float cross_entropy_loss(const float *logits, size_t vocabulary, size_t target)
+MO_CLONES(float cross_entropy_loss(const float *logits, size_t vocabulary, size_t target))
 {
   const float top = largest(logits, vocabulary);
   float sum = 0.0f;
@@ -22,8 +22,8 @@ MO_CLONES float cross_entropy_loss(const float *logits, size_t vocabulary, size_
   return logf(sum) + top - logits[target];
 }
 
-MO_CLONES float cross_entropy_gradient(float *logits, size_t vocabulary, size_t target,
-                                       float factor)
+MO_CLONES(float cross_entropy_gradient(float *logits, size_t vocabulary, size_t target,
+                                       float factor))
 {
   const float top = largest(logits, vocabulary), chosen = logits[target];
   float sum = 0.0f;

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-MO_CLONES void gain_forward(float *y, const float *x, const float *gain, const float *bias,
-                            size_t rows, size_t width)
+MO_CLONES(void gain_forward(float *y, const float *x, const float *gain, const float *bias,
+                            size_t rows, size_t width))
 {
   for (size_t i = 0; i < rows; i++, x += width, y += width) {
     if (bias != NULL)
@@ -18,8 +18,8 @@ MO_CLONES void gain_forward(float *y, const float *x, const float *gain, const f
   }
 }
 
-MO_CLONES void gain_backward(float *d_x, float *d_gain, float *d_bias, const float *d_y,
-                             const float *x, const float *gain, size_t rows, size_t width)
+MO_CLONES(void gain_backward(float *d_x, float *d_gain, float *d_bias, const float *d_y,
+                             const float *x, const float *gain, size_t rows, size_t width))
 {
   bias_backward(d_bias, d_y, rows, width);
   memset(d_gain, 0, width * sizeof *d_gain);

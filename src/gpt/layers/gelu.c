@@ -31,7 +31,7 @@ static inline float sigmoid(float x)
   return 1.0f / (1.0f + fast_exp(-x));
 }
 
-MO_CLONES void gelu_tanh_forward(float *y, const float *x, size_t count)
+MO_CLONES(void gelu_tanh_forward(float *y, const float *x, size_t count))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
@@ -40,7 +40,7 @@ MO_CLONES void gelu_tanh_forward(float *y, const float *x, size_t count)
   }
 }
 
-MO_CLONES void gelu_tanh_backward(float *d, const float *x, size_t count)
+MO_CLONES(void gelu_tanh_backward(float *d, const float *x, size_t count))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {

@@ -42,8 +42,8 @@ static inline __attribute__((always_inline)) float dot(const float *x, const flo
   return sum;
 }
 
-MO_CLONES void linear_vector(float *y, const float *x, const float *weight, size_t inputs,
-                             size_t first, size_t last, int add)
+MO_CLONES(void linear_vector(float *y, const float *x, const float *weight, size_t inputs,
+                             size_t first, size_t last, int add))
 {
   for (size_t j = first; j < last; j++) {
     const float sum = dot(x, weight + j * inputs, inputs);
@@ -70,9 +70,9 @@ dot_q8(const float *x, const uint32_t *blocks, const float *scales, size_t count
   return sum_of((const float *)&sums);
 }
 
-MO_CLONES void linear_vector_q8(float *y, const float *x, const uint32_t *blocks,
+MO_CLONES(void linear_vector_q8(float *y, const float *x, const uint32_t *blocks,
                                 const float *scales, size_t inputs, size_t first, size_t last,
-                                int add)
+                                int add))
 {
   const size_t count = inputs / MO_Q8_BLOCK;
   for (size_t j = first; j < last; j++) {

@@ -21,9 +21,9 @@ static inline float normalise(float *normal, const float *x, size_t size, float 
   return scale;
 }
 
-MO_CLONES void qk_gain_forward(float *x, float *normal, float *r, const float *q_gain,
+MO_CLONES(void qk_gain_forward(float *x, float *normal, float *r, const float *q_gain,
                                const float *k_gain, size_t q_heads, const rope_heads *p,
-                               float epsilon)
+                               float epsilon))
 {
   const size_t size = p->head_size, half = size / 2;
   for (size_t i = 0; i < p->rows; i++) {
@@ -43,10 +43,10 @@ MO_CLONES void qk_gain_forward(float *x, float *normal, float *r, const float *q
   }
 }
 
-MO_CLONES void qk_gain_backward(float *d, float *d_gain, const float *normal,
+MO_CLONES(void qk_gain_backward(float *d, float *d_gain, const float *normal,
                                 size_t normal_stride, const float *r, size_t r_stride,
                                 const float *gain, const float *cosines, const float *sines,
-                                size_t rows, size_t head_size, size_t stride)
+                                size_t rows, size_t head_size, size_t stride))
 {
   rope_backward(d, cosines, sines, rows, head_size, stride);
   for (size_t i = 0; i < rows; i++, d += stride, normal += normal_stride, r += r_stride) {

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-MO_CLONES void relu2_forward(float *x, size_t count)
+MO_CLONES(void relu2_forward(float *x, size_t count))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
@@ -17,7 +17,7 @@ MO_CLONES void relu2_forward(float *x, size_t count)
   }
 }
 
-MO_CLONES void relu2_backward(float *d, const float *y, size_t count)
+MO_CLONES(void relu2_backward(float *d, const float *y, size_t count))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) d[i] *= 2.0f * sqrtf(y[i]);

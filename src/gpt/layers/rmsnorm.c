@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-MO_CLONES void rmsnorm_forward(float *y, float *r, const float *x, size_t rows, size_t width,
-                               float epsilon)
+MO_CLONES(void rmsnorm_forward(float *y, float *r, const float *x, size_t rows, size_t width,
+                               float epsilon))
 {
   for (size_t i = 0; i < rows; i++, x += width, y += width) {
     float squares = 0.0f;
@@ -24,8 +24,8 @@ MO_CLONES void rmsnorm_forward(float *y, float *r, const float *x, size_t rows, 
   }
 }
 
-MO_CLONES void rmsnorm_backward(float *d_x, const float *add, const float *d_y, const float *y,
-                                const float *r, size_t rows, size_t width)
+MO_CLONES(void rmsnorm_backward(float *d_x, const float *add, const float *d_y, const float *y,
+                                const float *r, size_t rows, size_t width))
 {
   for (size_t i = 0; i < rows; i++, d_x += width, add += width, d_y += width, y += width) {
     float dot = 0.0f;

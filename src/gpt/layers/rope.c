@@ -9,7 +9,7 @@
 #include "base/simd.h"
 #include "gpt/layers/layers.h"
 
-MO_CLONES void rope_forward(float *x, const rope_heads *p)
+MO_CLONES(void rope_forward(float *x, const rope_heads *p))
 {
   const size_t half = p->head_size / 2;
   for (size_t i = 0; i < p->rows; i++) {
@@ -27,8 +27,8 @@ MO_CLONES void rope_forward(float *x, const rope_heads *p)
   }
 }
 
-MO_CLONES void rope_backward(float *d, const float *cosines, const float *sines, size_t rows,
-                             size_t head_size, size_t stride)
+MO_CLONES(void rope_backward(float *d, const float *cosines, const float *sines, size_t rows,
+                             size_t head_size, size_t stride))
 {
   const size_t half = head_size / 2;
   for (size_t i = 0; i < rows; i++, d += stride) {

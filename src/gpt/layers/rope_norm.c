@@ -31,7 +31,7 @@ static inline float rotate_normalise(float *x, const float *c, const float *s, s
   return scale;
 }
 
-MO_CLONES void rope_norm_forward(float *x, float *r, const rope_heads *p, float epsilon)
+MO_CLONES(void rope_norm_forward(float *x, float *r, const rope_heads *p, float epsilon))
 {
   const size_t half = p->head_size / 2;
   for (size_t i = 0; i < p->rows; i++) {
@@ -43,9 +43,9 @@ MO_CLONES void rope_norm_forward(float *x, float *r, const rope_heads *p, float 
   }
 }
 
-MO_CLONES void rope_norm_backward(float *d, const float *y, const float *r,
+MO_CLONES(void rope_norm_backward(float *d, const float *y, const float *r,
                                   const float *cosines, const float *sines, size_t rows,
-                                  size_t head_size, size_t stride, size_t r_stride)
+                                  size_t head_size, size_t stride, size_t r_stride))
 {
   const size_t half = head_size / 2;
   for (size_t i = 0; i < rows; i++, d += stride, y += stride, r += r_stride) {

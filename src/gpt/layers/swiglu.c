@@ -6,7 +6,7 @@
 #include "gpt/layers/exp.h"
 #include "gpt/layers/layers.h"
 
-MO_CLONES void swiglu_forward(float *y, const float *x, size_t rows, size_t width)
+MO_CLONES(void swiglu_forward(float *y, const float *x, size_t rows, size_t width))
 {
   for (size_t i = 0; i < rows; i++, y += width, x += 2 * width) {
     const float *g = x, *u = x + width;
@@ -16,8 +16,8 @@ MO_CLONES void swiglu_forward(float *y, const float *x, size_t rows, size_t widt
 }
 
 /* y once more on the way: the exponential function is most of the work. */
-MO_CLONES void swiglu_backward(float *d, float *y, const float *d_y, const float *x,
-                               size_t rows, size_t width)
+MO_CLONES(void swiglu_backward(float *d, float *y, const float *d_y, const float *x,
+                               size_t rows, size_t width))
 {
   for (size_t i = 0; i < rows; i++, d += 2 * width, y += width, d_y += width, x += 2 * width) {
     const float *g = x, *u = x + width;

@@ -50,9 +50,9 @@ typedef struct adamw_numbers {
 } adamw_numbers;
 
 /* Any float at all. */
-MO_CLONES static void step_any(adamw_numbers n, size_t count, const float *restrict grad,
+MO_CLONES(static void step_any(adamw_numbers n, size_t count, const float *restrict grad,
                                float *restrict first, float *restrict root,
-                               float *restrict value)
+                               float *restrict value))
 {
   const double add1 = 1.0 - n.beta1, add2 = 1.0 - n.beta2;
 #pragma omp simd
@@ -68,9 +68,9 @@ MO_CLONES static void step_any(adamw_numbers n, size_t count, const float *restr
 }
 
 /* In float alone, twice as fast; squares that would not be floats are taken of r and g / 2^64. */
-MO_CLONES static void step_usual(adamw_numbers n, size_t count, const float *restrict grad,
+MO_CLONES(static void step_usual(adamw_numbers n, size_t count, const float *restrict grad,
                                  float *restrict first, float *restrict root,
-                                 float *restrict value)
+                                 float *restrict value))
 {
   const mo_split one = mo_split_beta(n.beta1), two = mo_split_beta(n.beta2);
   const float correction = (float)n.root_correction, eps = (float)n.eps;
@@ -100,7 +100,10 @@ static bool is_usual(adamw_numbers n)
 static void moments_and_step(adamw_numbers n, size_t count, const float *grad, float *first,
                              float *root, float *value)
 {
-  (is_usual(n) ? step_usual : step_any)(n, count, grad, first, root, value);
+  if (is_usual(n))
+    step_usual(n, count, grad, first, root, value);
+  else
+    step_any(n, count, grad, first, root, value);
 }
 
 /* rate: what the quotient is multiplied by. */

@@ -47,8 +47,8 @@ typedef struct lion_numbers {
   float eps, decay, lr;
 } lion_numbers;
 
-MO_CLONES static void step(lion_numbers n, size_t count, const float *restrict grad,
-                           float *restrict momentum, float *restrict value)
+MO_CLONES(static void step(lion_numbers n, size_t count, const float *restrict grad,
+                           float *restrict momentum, float *restrict value))
 {
   const mo_split one = n.beta1, two = n.beta2;
 #pragma omp simd

@@ -35,9 +35,9 @@ static double mean_power(size_t count, const float *root, double unscale, double
   return sum / (double)count;
 }
 
-MO_CLONES static void divide(float *restrict y, const float *restrict x,
-                             const float *restrict root, size_t count, double factor,
-                             double unscale, double floor)
+MO_CLONES(static void divide_scaled(float *restrict y, const float *restrict x,
+                                    const float *restrict root, size_t count, double factor,
+                                    double unscale, double floor))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
@@ -64,7 +64,7 @@ static void divided(mo_step *s, const float *root)
       o->outer != 0.0 ? o->eps_rel * mean_power(s->count, root, unscale, o->alpha) : o->eps;
   float *y = mo_step_buffer(s);
   if (o->alpha == 0.5)
-    divide(y, s->x, root, s->count, 1.0 / s->scale, unscale, floor);
+    divide_scaled(y, s->x, root, s->count, 1.0 / s->scale, unscale, floor);
   else
     divide_by_powers(y, s->x, root, s->count, 1.0 / s->scale, unscale, floor, o->alpha);
   s->x = y;

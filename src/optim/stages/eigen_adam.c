@@ -37,9 +37,9 @@ static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *
 /* m / (sqrt(v) + eps). Adam's own quotient is of order 1, but a move of the basis can leave m
  * where v is nearly 0: rounding takes 1e-7 of the largest m to everywhere, so that sqrt(v) is
  * known to no less than that, and there is a last limit. */
-MO_CLONES static void quotients(size_t count, const float *restrict first,
+MO_CLONES(static void quotients(size_t count, const float *restrict first,
                                 const float *restrict root, double eps, double floor,
-                                float *restrict quotient)
+                                float *restrict quotient))
 {
   const double limit = 1e3;
 #pragma omp simd

@@ -31,8 +31,8 @@ static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *
   return ARRAYS;
 }
 
-MO_CLONES static void divide(float *restrict x, const float *restrict root, size_t count,
-                             double floor)
+MO_CLONES(static void divide_by_root(float *restrict x, const float *restrict root,
+                                     size_t count, double floor))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
@@ -101,7 +101,7 @@ static void apply(mo_step *s)
   if (s->scale != (double)s->u->grad_scale)
     mo_scale(z, s->count, (float)((double)s->u->grad_scale / s->scale));
   mo_average_root(s->state[ROOT_SECOND], z, s->count, s->o->beta2);
-  divide(z, s->state[ROOT_SECOND], s->count, floor_of(s, z, s->state[ROOT_SECOND]));
+  divide_by_root(z, s->state[ROOT_SECOND], s->count, floor_of(s, z, s->state[ROOT_SECOND]));
   mo_eigenbasis_rotate(&b, MO_TRANSPOSED, z, half, z);
   if (s->o->gate != 0.0) {
     mix(s, z);

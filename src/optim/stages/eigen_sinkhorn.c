@@ -30,8 +30,8 @@ static size_t work_floats(const mo_stage_options *o, mo_shape shape)
 }
 
 /* sum_j B_ij c_j and columns += B_ij r_i, with B = A^2 + e, for one row. */
-MO_CLONES static float weighted(const float *restrict a, const float *restrict c, float e,
-                                size_t cols)
+MO_CLONES(static float weighted(const float *restrict a, const float *restrict c, float e,
+                                size_t cols))
 {
   float sum = 0.0f;
 #pragma omp simd reduction(+ : sum)
@@ -39,8 +39,8 @@ MO_CLONES static float weighted(const float *restrict a, const float *restrict c
   return sum;
 }
 
-MO_CLONES static void add_weighted(float *restrict columns, const float *restrict a, float r,
-                                   float e, size_t cols)
+MO_CLONES(static void add_weighted(float *restrict columns, const float *restrict a, float r,
+                                   float e, size_t cols))
 {
 #pragma omp simd
   for (size_t j = 0; j < cols; j++) columns[j] += (a[j] * a[j] + e) * r;
@@ -62,8 +62,8 @@ static void balance(mo_shape shape, const float *a, float e, float row_e, int ti
   }
 }
 
-MO_CLONES static void scale_row(float *restrict a, const float *restrict c, float r,
-                                size_t cols)
+MO_CLONES(static void scale_row(float *restrict a, const float *restrict c, float r,
+                                size_t cols))
 {
 #pragma omp simd
   for (size_t j = 0; j < cols; j++) a[j] *= sqrtf(r * c[j]);

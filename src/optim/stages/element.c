@@ -15,8 +15,8 @@ static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *
   return 1;
 }
 
-MO_CLONES static void divide(float *restrict x, const float *restrict root, size_t count,
-                             double eps)
+MO_CLONES(static void divide(float *restrict x, const float *restrict root, size_t count,
+                             double eps))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {

@@ -19,14 +19,15 @@ static size_t work_floats(const mo_stage_options *o, mo_shape shape)
   return mo_scratch_floats(2 * mo_larger(shape.rows, shape.cols));
 }
 
-MO_CLONES static void add_squares(double *restrict sums, const float *restrict x, size_t count)
+MO_CLONES(static void add_double_squares(double *restrict sums, const float *restrict x,
+                                         size_t count))
 {
 #pragma omp simd
   for (size_t j = 0; j < count; j++) sums[j] += (double)x[j] * (double)x[j];
 }
 
-MO_CLONES static void scale_columns(float *restrict y, const float *restrict x,
-                                    const double *restrict factors, size_t count)
+MO_CLONES(static void scale_columns(float *restrict y, const float *restrict x,
+                                    const double *restrict factors, size_t count))
 {
 #pragma omp simd
   for (size_t j = 0; j < count; j++) y[j] = (float)(factors[j] * (double)x[j]);
@@ -44,7 +45,7 @@ static void by_columns(mo_step *s, float *y, double *factors)
   const size_t rows = s->u->shape.rows, cols = s->u->shape.cols;
   double all = 0.0;
   memset(factors, 0, cols * sizeof *factors);
-  for (size_t i = 0; i < rows; i++) add_squares(factors, s->x + i * cols, cols);
+  for (size_t i = 0; i < rows; i++) add_double_squares(factors, s->x + i * cols, cols);
   for (size_t j = 0; j < cols; j++) all += factors[j];
   for (size_t j = 0; j < cols; j++) factors[j] = factor_of(factors[j], all, (double)cols);
   for (size_t i = 0; i < rows; i++) scale_columns(y + i * cols, s->x + i * cols, factors, cols);

@@ -111,9 +111,9 @@ static void whiten(const mo_step *s, float *const *state, float *x)
 }
 
 /* m / (sqrt(v) + eps); sqrt(v) is known to no less than the rounding of a projection. */
-MO_CLONES static void quotients(float *restrict x, const float *restrict first,
-                                const float *restrict root, size_t count, double floor,
-                                double eps)
+MO_CLONES(static void adam_quotients(float *restrict x, const float *restrict first,
+                                     const float *restrict root, size_t count, double floor,
+                                     double eps))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
@@ -128,8 +128,9 @@ static void adam(mo_step *s, float *z)
   mo_average(first, z, s->count, s->o->mu);
   mo_average_root(root, z, s->count, s->o->beta2);
   const double rms = sqrt(mo_sum_squares(root, s->count) / (double)s->count);
-  quotients(z, first, root, s->count,
-            4.0 * (double)FLT_EPSILON * (double)mo_largest(first, s->count), eps_of(s, rms));
+  adam_quotients(z, first, root, s->count,
+                 4.0 * (double)FLT_EPSILON * (double)mo_largest(first, s->count),
+                 eps_of(s, rms));
 }
 
 /* s->x in the basis, divided there, and back; the state is on the scale of the gradient. */

@@ -58,8 +58,8 @@ static double mu_now(const mo_stage_options *o, double t)
                                        : o->mu;
 }
 
-MO_CLONES static void blend(float *restrict x, const float *restrict y, size_t count,
-                            double part)
+MO_CLONES(static void blend(float *restrict x, const float *restrict y, size_t count,
+                            double part))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++)
@@ -76,8 +76,8 @@ static void add_second(mo_step *s, const float *input, double mu, double mix)
 }
 
 /* M <- beta M + add G, and x += weight M. */
-MO_CLONES static void add_one(float *restrict x, float *restrict m, const float *restrict g,
-                              size_t count, double beta, double add, double weight)
+MO_CLONES(static void add_one(float *restrict x, float *restrict m, const float *restrict g,
+                              size_t count, double beta, double add, double weight))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {

@@ -37,7 +37,7 @@ static size_t work_floats(const mo_stage_options *o, mo_shape shape)
   return mo_scratch_floats(lines_of(o, shape));
 }
 
-MO_CLONES static void add_squares(float *restrict sums, const float *restrict x, size_t count)
+MO_CLONES(static void add_squares(float *restrict sums, const float *restrict x, size_t count))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) sums[i] += x[i] * x[i];
@@ -55,7 +55,7 @@ static void mean_squares(mo_shape shape, bool rows, const float *x, float *mean)
   mo_scale(mean, shape.cols, 1.0f / (float)shape.rows);
 }
 
-MO_CLONES static void multiply(float *restrict x, const float *restrict factors, size_t count)
+MO_CLONES(static void multiply(float *restrict x, const float *restrict factors, size_t count))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) x[i] *= factors[i];

@@ -2,7 +2,7 @@
 #include "base/simd.h"
 #include "optim/stages/options.h"
 
-MO_CLONES static void signs(float *restrict y, const float *restrict x, size_t count)
+MO_CLONES(static void signs(float *restrict y, const float *restrict x, size_t count))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++)

@@ -47,8 +47,8 @@ typedef struct motion {
 } motion;
 
 /* With keep only where u and w do not pull apart. */
-MO_CLONES static void move_cautiously(float *restrict w, const float *restrict u, size_t count,
-                                      double keep, double step)
+MO_CLONES(static void move_cautiously(float *restrict w, const float *restrict u, size_t count,
+                                      double keep, double step))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
@@ -57,8 +57,8 @@ MO_CLONES static void move_cautiously(float *restrict w, const float *restrict u
   }
 }
 
-MO_CLONES static void decay_cautiously(float *restrict w, const float *restrict u, size_t count,
-                                       double keep, double step, double rescale)
+MO_CLONES(static void decay_cautiously(float *restrict w, const float *restrict u, size_t count,
+                                       double keep, double step, double rescale))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
