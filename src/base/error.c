@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-mousse_status mo_fail(mo_error *error, mousse_status status, const char *format, ...)
+mousse_status(mo_fail)(mo_error *error, mousse_status status, const char *format, ...)
 {
   if (error != NULL) {
     /* Formatted aside first: an argument may be the old text of this very error. */

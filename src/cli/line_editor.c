@@ -78,6 +78,7 @@ static int read_sequence(void)
 static size_t before(const line_editor *e, size_t at)
 {
   do at--;
+  /* cppcheck-suppress arrayIndexOutOfBoundsCond - at is at most the length, less than the size */
   while (at > 0 && ((unsigned char)e->text[at] & 0xC0) == 0x80);
   return at;
 }

@@ -140,7 +140,7 @@ static mousse_status duplicate(MPI_Comm communicator, MPI_Comm *copy, int have)
   int all_have = 0;
   if (MPI_Allreduce(&have, &all_have, 1, MPI_INT, MPI_MIN, communicator) != MPI_SUCCESS)
     return MOUSSE_COMM;
-  if (!all_have) return MOUSSE_NO_MEMORY;
+  if (!all_have || copy == NULL) return MOUSSE_NO_MEMORY;
   if (MPI_Comm_dup(communicator, copy) != MPI_SUCCESS) return MOUSSE_COMM;
   if (MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN) == MPI_SUCCESS) return MOUSSE_OK;
   MPI_Comm_free(copy);

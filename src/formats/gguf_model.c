@@ -97,7 +97,9 @@ static void add_attention(gguf_plan *plan, const gpt_layer *w, size_t layer)
     add_matrix(plan, "attn_qkv.weight", layer, w->c_q, gpt_qkv_width(c));
     add_bias(plan, "attn_qkv.bias", layer, w->q_bias, gpt_qkv_width(c), GGUF_AS_IS);
   } else {
+    /* gcc-suppress null-dereference - every model has c_q */
     add_matrix(plan, "attn_q.weight", layer, w->c_q, w->c_q->rows)->order = order;
+    /* gcc-suppress null-dereference - and c_k */
     add_matrix(plan, "attn_k.weight", layer, w->c_k, w->c_k->rows)->order = order;
     add_matrix(plan, "attn_v.weight", layer, w->c_v, w->c_v->rows);
     add_bias(plan, "attn_q.bias", layer, w->q_bias, w->c_q->rows, order);

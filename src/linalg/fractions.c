@@ -149,6 +149,7 @@ static bool find_extremes(const fit *f, int wanted, int at[POINTS])
   int count = 0, first = 0;
   const double *r = f->residual;
   for (int i = 0; i < POINTS; i++) {
+    /* cppcheck-suppress uninitvar - the first of at is written while count is 0 */
     if (count == 0 || (r[i] < 0.0) != (r[at[count - 1]] < 0.0))
       at[count++] = i;
     else if (fabs(r[i]) > fabs(r[at[count - 1]]))

@@ -42,6 +42,7 @@ static size_t doubles_for_integers(size_t count)
  * size beyond them would arrive as a negative one. */
 static bool countable(size_t length)
 {
+  /* NOLINTNEXTLINE(misc-redundant-expression) - a LAPACK of 64-bit integers has another size */
   return length <= (size_t)INT32_MAX || sizeof(lapack_int) > sizeof(int32_t);
 }
 

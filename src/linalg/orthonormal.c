@@ -64,6 +64,7 @@ static void factor_leaf(const panel *p)
       dots[k] = (float)mo_dot(p->rows + k * p->stride + i, v, length);
     for (size_t k = 0; k < p->count; k++) {
       float sum = 0.0f;
+      /* cppcheck-suppress uninitvar - dots of 0 .. i - 1 were just written */
       for (size_t l = k; l < i; l++) sum += p->triangle[k * p->triangle_stride + l] * dots[l];
       p->triangle[k * p->triangle_stride + i] = k < i ? -tau * sum : k == i ? tau : 0.0f;
     }

@@ -49,6 +49,7 @@ const mo_option_table mo_param_table = {param_rows, sizeof param_rows / sizeof *
 const mo_option *mo_option_find(mo_option_table table, const char *name)
 {
   for (size_t i = 0; name != NULL && i < table.count; i++)
+    /* cppcheck-suppress returnDanglingLifetime - rows is a pointer, what it points to is static */
     if (strcmp(table.rows[i].info.name, name) == 0) return &table.rows[i];
   return NULL;
 }

@@ -131,7 +131,7 @@ void mousse_destroy(mousse_optimizer *opt)
   mo_release(&host, opt, sizeof *opt);
 }
 
-mousse_status mo_require(mousse_optimizer *opt, mo_phase phase, const char *call)
+mousse_status(mo_require)(mousse_optimizer *opt, mo_phase phase, const char *call)
 {
   if (opt == NULL) return MOUSSE_INVALID_ARGUMENT;
   if (opt->phase == phase) return MOUSSE_OK;

@@ -164,6 +164,10 @@ const mo_group *mo_param_group(const mousse_optimizer *opt, const mo_param *para
 
 /* Checks what every call checks: the object exists and is in the right phase. */
 mousse_status mo_require(mousse_optimizer *opt, mo_phase phase, const char *call);
+#ifdef __clang_analyzer__ /* sees one file at a time; after it, opt is not NULL */
+#define mo_require(opt, phase, call)                                                           \
+  ((opt) == NULL ? MOUSSE_INVALID_ARGUMENT : mo_require((opt), (phase), (call)))
+#endif
 
 /* Whether a struct of the caller's has its size set. It may be that of a later version, if it
  * uses nothing that is new there. */

@@ -127,6 +127,7 @@ static void put_evaluated(const mousse_optimizer *opt, const mo_param *param, si
   if (base != NULL && param->steps > 0)
     memcpy(to, base, count * sizeof *to);
   else if (param->storage.value_type != MOUSSE_FLOAT32 && param->steps > 0)
+    /* gcc-suppress null-argument - values that are no float32 have master copies */
     memcpy(to, array_of(param, "master", start), count * sizeof *to);
   else
     mo_read_value(&param->storage, param->shape, param->own->first + start, count, to);

@@ -49,7 +49,7 @@ static bool is_drawn(const char *matrix, int layers)
 {
   const char *layer = strstr(matrix, ".h.");
   if (layer == NULL) return false;
-  const int number = atoi(layer + 3);
+  const long number = strtol(layer + 3, NULL, 10); /* a name from a file: any number */
   return number == 0 || number == layers - 1;
 }
 

@@ -76,6 +76,7 @@ static void order_text(const study_evidence *e, study_schedule schedule, int reg
     if (c->schedule == schedule && c->regime == regime && is_in_paper(c) && loss.count > 0)
       places[count++] = (ranked_loss){c->label, loss};
   }
+  /* cppcheck-suppress uninitvar - count of them are written */
   qsort(places, count, sizeof *places, by_mean);
   text[0] = '\0';
   for (size_t i = 0; i < count && used < capacity; i++)

@@ -98,6 +98,7 @@ static void conclude(study_cell *cell)
     if (best != NULL && t->point.at[1] != best->point.at[1]) continue;
     tried[count++] = (tried_rate){lr_at(cell, &t->point), t->run, t == best};
   }
+  /* cppcheck-suppress uninitvar - count of them are written */
   qsort(tried, count, sizeof *tried, by_lr);
   cell->best = cell->rate_count = count;
   for (size_t i = 0; i < count; i++) {

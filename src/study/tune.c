@@ -156,7 +156,6 @@ static mousse_status settle_steps(tune_search *t, mo_error *error)
 {
   char path[MO_SETTING_PATH], text[64], *known = NULL;
   size_t size = 0;
-  long long steps = 0;
   MO_TRY(mo_path_join(path, sizeof path, t->request->directory, "trials.yaml", error));
   if (access(path, F_OK) != 0) {
     MO_TRY(choose_steps(t, error));
@@ -164,8 +163,10 @@ static mousse_status settle_steps(tune_search *t, mo_error *error)
     return mo_file_write(path, text, strlen(text), error);
   }
   MO_TRY(mo_file_read(NULL, path, 4096, &known, &size, error));
-  const bool read = sscanf(known, "steps: %lld", &steps) == 1 && steps > 0 &&
-                    steps <= t->request->run.num_iterations;
+  static const char key[] = "steps: ";
+  const long long steps =
+      strncmp(known, key, strlen(key)) == 0 ? strtoll(known + strlen(key), NULL, 10) : 0;
+  const bool read = steps > 0 && steps <= t->request->run.num_iterations;
   mo_release(NULL, known, size + 1);
   t->steps = steps;
   return read ? MOUSSE_OK

@@ -60,6 +60,13 @@ class Tune(ProgramTest):
         self.assertIn("num_iterations: 1000000", best)
         self.assertIn("too short", self.failure(2, *words, "--batch-size", "4096", "--out", "no", "--minutes", "0.05"))
 
+    def test_the_length_of_trials_is_read_with_care(self):
+        for number, text in enumerate(("steps: 99999999999999999999", "steps: -1", "stages: 4")):
+            os.makedirs(os.path.join(self.folder, f"t{number}"))
+            with open(os.path.join(self.folder, f"t{number}", "trials.yaml"), "w") as file:
+                file.write(text)
+            self.assertIn("'steps: N' is expected, at most the 40 steps", self.failure(3, *self.tune(f"t{number}")))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -18,6 +18,7 @@ static void divide(mo_dealing *d, const double *weights)
   for (; left > 0; left--) {
     size_t best = 0;
     for (size_t k = 1; k < d->count; k++)
+      /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) - all were written */
       if (remainders[k] > remainders[best]) best = k;
     d->dealt[best]++;
     remainders[best] = -1;

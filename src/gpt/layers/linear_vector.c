@@ -18,6 +18,7 @@ typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4
 static inline float sum_of(const float *v)
 {
   float sum = 0.0f;
+  /* cppcheck-suppress objectIndex - v has LANES numbers, which it takes for one */
   for (size_t i = 0; i < LANES; i++) sum += v[i];
   return sum;
 }
@@ -53,7 +54,8 @@ MO_CLONES(void linear_vector(float *y, const float *x, const float *weight, size
 
 typedef int32_t words
     __attribute__((vector_size(LANES * sizeof(int32_t)), aligned(4), may_alias));
-/* One of the four numbers of each word, from its lowest byte on, with its sign. */
+/* One of the four numbers of each word, from its lowest byte on, with its sign.
+ * gcc-suppress shift-count-overflow - a shift of 32-bit lanes; gcc 12 counts the lanes instead */
 #define NUMBERS(w, byte) __builtin_convertvector(((w) << (24 - 8 * (byte))) >> 24, lanes)
 #define PART(x, w, byte) (LOAD((x) + (byte)*LANES) * NUMBERS(w, byte))
 

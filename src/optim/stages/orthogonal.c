@@ -20,6 +20,7 @@ static mo_fused gram_form(const mo_stage_options *o, mo_shape shape)
   return (mo_fused){.shape = shape,
                     .set = (mo_newton_schulz_set)o->newton_schulz,
                     .schatten4 = o->divisor == MO_SCHATTEN4,
+                    /* cppcheck-suppress unknownEvaluationOrder - a member and one of its own */
                     .right = {.right = true}};
 }
 
