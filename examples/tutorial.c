@@ -153,7 +153,7 @@ static mousse_status train_and_resume(network *n, network *again, FILE *file)
 }
 
 /* 5. Several ranks: how they talk is yours to say. Here two threads share memory; with MPI,
- * mousse_mpi_comm does the same for processes. */
+ * mousse_mpi_open does the same for processes. */
 static pthread_barrier_t meeting;
 static float *shared[RANKS];
 

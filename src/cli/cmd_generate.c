@@ -89,7 +89,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const generate_values *v = call->values;
   mo_buffer prompt = {0};
-  if (v->interactive) return command_find("chat")->run(call, error);
+  if (v->interactive) return chat_by_default(call, &v->writing, error);
   mousse_status status = read_prompt(v, &prompt, error);
   if (status == MOUSSE_OK) status = generate(call, &prompt, error);
   mo_buffer_close(&prompt);

@@ -14,7 +14,8 @@ typedef struct tokenize_values {
   char tokenizer[MO_SETTING_PATH], out[MO_SETTING_PATH], name[128];
   double val_fraction;
   int64_t shard_tokens, threads;
-  char field[128], completion_field[128], separator[128];
+  int64_t chat_template;
+  char field[128], completion_field[128], messages_field[128], separator[128];
 } tokenize_values;
 
 static const mo_setting rows[] = {
@@ -30,8 +31,16 @@ static const mo_setting rows[] = {
     MO_SETTING_TEXT(tokenize_values, field, "text", "field of JSON lines that holds the text"),
     MO_SETTING_TEXT(
         tokenize_values, completion_field, "",
-        "a second field of JSON lines, a completion: only it is learned, and --field "
-        "is its prompt (default then: prompt)"),
+        "field of JSON lines that holds a completion: only it is learned, and --field, "
+        "by default 'prompt', is what comes before it"),
+    MO_SETTING_TEXT(
+        tokenize_values, messages_field, "",
+        "field of JSON lines that holds a conversation, a list of {role, content}: only "
+        "what the assistant says is learned"),
+    MO_SETTING_CHOICE(
+        tokenize_values, chat_template, "auto", chat_form_names,
+        "form of conversations; auto: the one whose tokens the tokenizer has, else "
+        "plain"),
     MO_SETTING_TEXT(tokenize_values, separator, "<|endoftext|>",
                     "a line of text files that separates documents; empty for none"),
     MO_SETTING_INTEGER(tokenize_values, threads, "0", 0, 1024, "threads; 0: one per core"),
@@ -79,7 +88,10 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   if (strpbrk(v->name, "/*?[") != NULL || v->name[0] == '.' || v->name[0] == '\0')
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "option 'name': '%s' cannot be part of a file name", v->name);
-  const bool pairs = v->completion_field[0] != '\0';
+  const bool pairs = v->completion_field[0] != '\0', chats = v->messages_field[0] != '\0';
+  if (pairs && chats)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "give --completion-field or --messages-field, not both");
   const dataset_options options = {
       .inputs = call->arguments,
       .input_count = call->argument_count,
@@ -90,6 +102,8 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
       .shard_tokens = (uint64_t)v->shard_tokens,
       .field = pairs && strcmp(v->field, "text") == 0 ? "prompt" : v->field,
       .completion = pairs ? v->completion_field : NULL,
+      .messages = chats ? v->messages_field : NULL,
+      .chat = (chat_form)v->chat_template,
       .separator = v->separator,
       .threads = v->threads > 0 ? (int)v->threads : mo_threads_available(),
       .progress = show,
@@ -120,7 +134,8 @@ const cli_command command_tokenize = {
         "start the same command again; what is complete is not made twice.\n\n"
         "  mousse tokenize book.txt --tokenizer train:4096 --out data/book\n"
         "  mousse tokenize articles/*.jsonl.gz --tokenizer gpt2/ --out data/articles\n"
-        "  mousse tokenize tasks.jsonl --completion-field answer --out data/tasks\n",
+        "  mousse tokenize tasks.jsonl --completion-field answer --out data/tasks\n"
+        "  mousse tokenize chats.jsonl --messages-field messages --out data/chats\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(tokenize_values),
     .least_arguments = 1,

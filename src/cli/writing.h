@@ -37,4 +37,8 @@ void writing_close(writing *w);
 mousse_status writing_draw(writing *w, const writing_values *values, uint64_t seed_offset,
                            const volatile int *interrupted, mo_error *error);
 
+/* cmd_chat.c: 'mousse chat' without options of its own. */
+mousse_status chat_by_default(const cli_invocation *call, const writing_values *values,
+                              mo_error *error);
+
 #endif

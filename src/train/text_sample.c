@@ -39,6 +39,7 @@ mousse_status text_writer_restart(text_writer *w, mo_error *error)
 {
   const uint32_t first = tokenizer_first(w->tokenizer);
   w->ids.count = w->fed = w->held = 0;
+  w->has_messages = w->is_answering = false;
   gpt_generator_restart(w->generator);
   return append(w, first != TOKENIZER_NONE ? first : 0, error);
 }
@@ -62,6 +63,41 @@ mousse_status text_writer_add(text_writer *w, const char *text, size_t length, m
       (starts ? encoder_encode : encoder_go_on)(w->encoder, text, length, &w->ids, error);
   if (status == MOUSSE_OK) status = check_ids(w, before, error);
   if (status != MOUSSE_OK) w->ids.count = before;
+  return status;
+}
+
+mousse_status text_writer_say(text_writer *w, const chat_template *chat, const char *role,
+                              const char *text, size_t length, mo_error *error)
+{
+  const size_t before = w->ids.count;
+  const uint32_t start = w->ids.ids[0];
+  const chat_message message = {role, text, length, !w->has_messages};
+  size_t first, end;
+  /* These models expect no end of an earlier text before a conversation. */
+  if (!w->has_messages && chat->form == CHAT_CHATML && start == w->tokenizer->end_of_text)
+    w->ids.count = 0;
+  mousse_status status =
+      w->is_answering ? chat_end(chat, w->encoder, &w->ids, error) : MOUSSE_OK;
+  if (status == MOUSSE_OK)
+    status = chat_add(chat, w->encoder, &message, &w->ids, &first, &end, error);
+  if (status == MOUSSE_OK) status = check_ids(w, before, error);
+  if (status != MOUSSE_OK) {
+    w->ids.count = before;
+    w->ids.ids[0] = start;
+    return status;
+  }
+  w->has_messages = true;
+  w->is_answering = false;
+  return MOUSSE_OK;
+}
+
+mousse_status text_writer_ask(text_writer *w, const chat_template *chat, mo_error *error)
+{
+  const size_t before = w->ids.count;
+  mousse_status status = chat_ask(chat, w->encoder, &w->ids, error);
+  if (status == MOUSSE_OK) status = check_ids(w, before, error);
+  if (status != MOUSSE_OK) w->ids.count = before;
+  w->is_answering = status == MOUSSE_OK;
   return status;
 }
 

@@ -7,7 +7,7 @@
 #ifndef MOUSSE_TRAIN_TEXT_SAMPLE_H
 #define MOUSSE_TRAIN_TEXT_SAMPLE_H
 
-#include "data/tokenizer/tokenizer.h"
+#include "data/tokenizer/chat.h"
 #include "gpt/gpt.h"
 
 typedef struct text_request {
@@ -29,6 +29,7 @@ typedef struct text_writer {
   size_t fed;     /* how many of them the generator has seen */
   size_t held;    /* how many it holds: the last ones of those */
   size_t window;  /* how many it can hold */
+  bool has_messages, is_answering; /* of a conversation; the model's answer has no end yet */
 } text_writer;
 
 /* window: how many tokens the model sees at most; long contexts need much memory. */
@@ -40,6 +41,11 @@ void text_writer_close(text_writer *writer); /* accepts a zeroed one */
 mousse_status text_writer_restart(text_writer *writer, mo_error *error);
 mousse_status text_writer_add(text_writer *writer, const char *text, size_t length,
                               mo_error *error);
+/* A message of a conversation; an answer that it follows is ended first. */
+mousse_status text_writer_say(text_writer *writer, const chat_template *chat, const char *role,
+                              const char *text, size_t length, mo_error *error);
+/* From now on the model writes as the assistant; what it draws is its answer. */
+mousse_status text_writer_ask(text_writer *writer, const chat_template *chat, mo_error *error);
 mousse_status text_writer_draw(text_writer *writer, const text_request *request,
                                mo_error *error);
 

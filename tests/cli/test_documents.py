@@ -110,6 +110,8 @@ class Documents(ProgramTest):
         lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
         subprocess.run(["zstd", "-q", "--rm", self.path(self.write("web.jsonl", lines))], check=True)
         self.write("tasks.jsonl", lines)
+        talk = [{"role": "user", "content": "How often?"}, {"role": "assistant", "content": "Every day."}]
+        self.write("chats.jsonl", (json.dumps({"messages": talk}) + "\n").encode() * 2000)
         self.write("lr.yaml", b"data_dir: data/book\nlr: [0.01, 0.02]\n")
         for name in ("book", "austen"):
             self.run_small(["tokenize", "book.txt", "--tokenizer", "train:300", "--out", f"data/{name}"])
@@ -151,6 +153,18 @@ class Documents(ProgramTest):
         self.assertGreater(len(calls), 30)
         for call in calls:
             self.assertIn(f"`{call}`", table)
+
+    def test_calls_that_documents_name_exist(self):
+        headers = "".join(read(path) for path in glob.glob(os.path.join(ROOT, "include", "mousse", "*.h")))
+        named = 0
+        for path in DOCUMENTS + glob.glob(os.path.join(ROOT, "examples", "*.c")):
+            if path.endswith("CHANGELOG.md"):
+                continue
+            for name in re.findall(r"`(mousse_[a-z_]+)`|\b(mousse_[a-z_]+)(?:\(| does)", read(path)):
+                name = name[0] or name[1]
+                self.assertRegex(headers, rf"\b{name}\b", os.path.relpath(path, ROOT))
+                named += 1
+        self.assertGreater(named, 100)
 
     def test_links_lead_somewhere(self):
         for path in DOCUMENTS:

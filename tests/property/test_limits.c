@@ -3,6 +3,7 @@
  * member or with a formula in double. test_limits_kl.c has those of KL-Shampoo. */
 #include "property/limits.h"
 #include "reference/dense.h"
+#include "reference/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -220,6 +221,130 @@ static void test_parts_of_the_lines_and_directions(void **state)
   }
 }
 
+/* MuonEq is Muon of gradients whose rows, or columns, have been brought to one norm. */
+static void test_muoneq_is_muon_of_equal_lines(void **state)
+{
+  (void)state;
+  for (size_t s = 0; s < 2 * LIMIT_SHAPES; s++) {
+    const size_t m = limit_shapes[s / 2][0], n = limit_shapes[s / 2][1];
+    const bool rows = s % 2 == 0;
+    rig a, b;
+    rig_single(&a, NULL, "spectral", m, n, rows ? "mu=0 inner=rows" : "mu=0 inner=columns");
+    rig_single(&b, NULL, "muon", m, n, "mu=0");
+    float *g = b.params[0].grad;
+    for (uint64_t t = 1; t <= 5; t++) {
+      gradient(&a.params[0], FULL, t);
+      gradient(&b.params[0], FULL, t);
+      for (size_t line = 0; line < (rows ? m : n); line++) {
+        const size_t start = rows ? line * n : line, stride = rows ? 1 : n;
+        double squares = 0;
+        for (size_t i = 0; i < (rows ? n : m); i++)
+          squares += pow((double)g[start + i * stride], 2);
+        for (size_t i = 0; i < (rows ? n : m); i++)
+          g[start + i * stride] = (float)((double)g[start + i * stride] / sqrt(squares));
+      }
+      limit_assert_direction(&a, &b, 1e-4, "MuonEq is not Muon of equal lines");
+    }
+    rig_stop(&b);
+    rig_stop(&a);
+  }
+}
+
+/* Mousse's inner factor with the power 1/4, and nothing else, is Shampoo. */
+static void test_shampoo_is_the_inner_factor(void **state)
+{
+  (void)state;
+  for (size_t s = 0; s < LIMIT_SHAPES; s++) {
+    rig a, b;
+    rig_single(&a, NULL, "spectral", limit_shapes[s][0], limit_shapes[s][1],
+               "inner=kron alpha=0.25 mu=0.9 nesterov=0 beta=0.95 ortho=none outer=0 graft=0 "
+               "shape=none eps=1e-10 refresh=eigh refresh_every=1 weight_decay=0");
+    rig_single(&b, NULL, "shampoo", limit_shapes[s][0], limit_shapes[s][1],
+               "beta1=0.9 beta2=0.95 graft=none eps=1e-10 refresh=eigh refresh_every=1 "
+               "weight_decay=0");
+    for (uint64_t t = 1; t <= 8; t++) {
+      gradient(&a.params[0], FULL, t);
+      gradient(&b.params[0], FULL, t);
+      if (t > 4) /* before, the dampings, which differ, are seen */
+        limit_assert_direction(&a, &b, 1e-2, "inner = kron without the rest is not shampoo");
+      else
+        limit_step(&a), limit_step(&b);
+    }
+    rig_stop(&b);
+    rig_stop(&a);
+  }
+}
+
+/* K-FAC whose inputs are not correlated divides by the outputs' covariance alone. */
+static void test_kfac_on_one_side(void **state)
+{
+  (void)state;
+  for (size_t s = 0; s < LIMIT_SHAPES; s++) {
+    const size_t m = limit_shapes[s][0], n = limit_shapes[s][1];
+    rig r;
+    rig_single(&r, NULL, "kfac", m, n,
+               "mu=0 beta=0 eps=1e-10 kl_clip=0 weight_decay=0 lr=0.01");
+    rig_param *p = &r.params[0];
+    double *b = ref_zeros(m * m), *inverse = ref_zeros(m * m), *u = ref_zeros(m * n);
+    gradient(p, FULL, 9);
+    for (size_t i = 0; i < m; i++) /* some covariance: G G^T / n + I */
+      for (size_t j = 0; j < m; j++) {
+        b[i * m + j] = i == j;
+        for (size_t k = 0; k < n; k++)
+          b[i * m + j] += (double)p->grad[i * n + k] * (double)p->grad[j * n + k] / (double)n;
+        p->inputs[0][i * m + j] = (float)b[i * m + j];
+      }
+    for (size_t i = 0; i < n * n; i++) p->inputs[1][i] = i % (n + 1) == 0;
+    gradient(p, FULL, 2);
+    ref_power(m, b, -1, 0, 0, inverse);
+    for (size_t i = 0; i < m; i++)
+      for (size_t k = 0; k < m; k++)
+        for (size_t j = 0; j < n; j++)
+          u[i * n + j] -= inverse[i * m + k] * (double)p->grad[k * n + j];
+    ref_scale(u, m * n, 1 / ref_norm(u, m * n));
+    double *moved = limit_direction(&r);
+    assert_true(distance(moved, u, m * n) < 1e-4);
+    free(moved);
+    free(u);
+    free(inverse);
+    free(b);
+    rig_stop(&r);
+  }
+}
+
+/* ... and with fourth roots of the gradient's own statistics as covariances it is Shampoo. */
+static void test_kfac_with_roots_of_statistics(void **state)
+{
+  (void)state;
+  enum { N = 16, COUNT = N * N };
+  rig a, b;
+  rig_single(&a, NULL, "kfac", N, N, "mu=0 beta=0 eps=1e-10 kl_clip=0 weight_decay=0 lr=0.01");
+  rig_single(
+      &b, NULL, "shampoo", N, N,
+      "beta1=0 beta2=0 graft=none eps=1e-10 refresh=eigh refresh_every=1 weight_decay=0");
+  rig_param *p = &a.params[0];
+  double *statistics = ref_zeros(COUNT), *root = ref_zeros(COUNT);
+  gradient(p, FULL, 3);
+  for (size_t i = 0; i < N; i++) p->grad[i * (N + 1)] += 12; /* no small singular value */
+  memcpy(b.params[0].grad, p->grad, COUNT * sizeof(float));
+  for (size_t side = 0; side < 2; side++) {
+    const size_t line = side == 0 ? N : 1, stride = side == 0 ? 1 : N;
+    memset(statistics, 0, COUNT * sizeof *statistics);
+    for (size_t i = 0; i < N; i++)
+      for (size_t j = 0; j < N; j++)
+        for (size_t k = 0; k < N; k++)
+          statistics[i * N + j] +=
+              (double)p->grad[i * line + k * stride] * (double)p->grad[j * line + k * stride];
+    ref_power(N, statistics, 0.25, 0, 0, root);
+    for (size_t i = 0; i < COUNT; i++) p->inputs[side][i] = (float)root[i];
+  }
+  limit_assert_direction(&a, &b, 1e-3, "kfac with roots of statistics is not shampoo");
+  free(root);
+  free(statistics);
+  rig_stop(&b);
+  rig_stop(&a);
+}
+
 /* Where the update takes every weight towards 0, cautious decay is decay. */
 static void test_cautious_everywhere(void **state)
 {
@@ -258,6 +383,10 @@ int main(void)
       cmocka_unit_test(test_equal_lines),
       cmocka_unit_test(test_parts_of_the_lines_and_directions),
       cmocka_unit_test(test_cautious_everywhere),
+      cmocka_unit_test(test_muoneq_is_muon_of_equal_lines),
+      cmocka_unit_test(test_shampoo_is_the_inner_factor),
+      cmocka_unit_test(test_kfac_on_one_side),
+      cmocka_unit_test(test_kfac_with_roots_of_statistics),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -338,15 +338,20 @@ static void test_batches_and_cuts(void **state)
   for (int pass = 0; pass < 2; pass++) {
     batch_encoder *batch = NULL;
     bool full = false;
-    assert_int_equal(batch_encoder_open(&batch, &tokenizer, pass == 0 ? 1 : 4, &error),
-                     MOUSSE_OK);
+    assert_int_equal(
+        batch_encoder_open(&batch, &tokenizer, CHAT_AUTO, pass == 0 ? 1 : 4, &error),
+        MOUSSE_OK);
     for (size_t at = 0; at < strlen(prose);) {
       const size_t left = strlen(prose) - at;
       const size_t part = pass == 1 && left > 30
                               ? tokenizer_cut(&tokenizer, scratch, prose + at, left, 1, 30)
                               : left;
       assert_int_equal(
-          batch_encoder_add(batch, prose + at, part, at == 0, false, &full, &error), MOUSSE_OK);
+          batch_encoder_add(
+              batch,
+              &(batch_text){.text = prose + at, .length = part, .starts_document = at == 0},
+              &full, &error),
+          MOUSSE_OK);
       at += part;
     }
     assert_true(pass == 0 || batch_encoder_count(batch) > 10);

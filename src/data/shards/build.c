@@ -8,10 +8,9 @@
  */
 #include "base/json_text.h"
 #include "base/staging.h"
-#include "data/shards/split_writer.h"
+#include "data/shards/document_writer.h"
 #include "data/text/corpus.h"
 #include "data/text/file_list.h"
-#include "data/tokenizer/batch_encoder.h"
 #include "data/tokenizer/bpe_train.h"
 
 #include "base/text.h"
@@ -64,9 +63,14 @@ static json_t *make_recipe(const dataset_options *options, const file_list *file
                 options->tokenizer, "val_fraction", options->val_fraction, "shard_tokens",
                 (json_int_t)options->shard_tokens, "field", options->field, "separator",
                 options->separator, "inputs", inputs);
-  if (recipe == NULL || options->completion == NULL) return recipe;
-  if (json_object_set_new(recipe, "completion", json_string(options->completion)) == 0)
-    return recipe;
+  bool complete = recipe != NULL;
+  if (complete && options->completion != NULL)
+    complete = json_object_set_new(recipe, "completion", json_string(options->completion)) == 0;
+  if (complete && options->messages != NULL)
+    complete = json_object_set_new(recipe, "messages", json_string(options->messages)) == 0 &&
+               json_object_set_new(recipe, "chat_template",
+                                   json_string(chat_form_names[options->chat])) == 0;
+  if (complete) return recipe;
   json_decref(recipe);
   return NULL;
 }
@@ -108,6 +112,7 @@ static mousse_status train_on(bpe_trainer *trainer, const dataset_options *optio
   corpus_piece piece;
   const corpus_options read = {.field = options->field,
                                .completion = options->completion,
+                               .messages = options->messages,
                                .separator = options->separator,
                                .cut = cut_training_text,
                                .cut_user = trainer};
@@ -157,44 +162,14 @@ static mousse_status get_tokenizer(const dataset_options *options, mo_tokenizer 
 /* What is being written. */
 typedef struct build {
   const dataset_options *options;
-  const mo_tokenizer *tokenizer;
-  split_writer train, val;
-  uint64_t text_bytes, val_bytes;
-  bool last_to_val;
+  document_writer documents;
 } build;
-
-/* See dataset.h: the running share of validation is kept at its fraction, rounded to units. */
-static bool goes_to_val(build *b, uint64_t length)
-{
-  b->text_bytes += length;
-  const double wanted = b->options->val_fraction * (double)b->text_bytes;
-  return wanted - (double)b->val_bytes >= 0.5 * (double)length;
-}
-
-/* A completion goes where its prompt went. What ends it, the next document's first token, is
- * learned with it. */
-static mousse_status write_unit(build *b, const batch_unit *unit, mo_error *error)
-{
-  const bool whole = goes_to_val(b, unit->length);
-  const bool together = unit->is_completion && !unit->starts_document;
-  const bool to_val = together ? b->last_to_val : whole;
-  split_writer *part = to_val ? &b->val : &b->train;
-  if (to_val) b->val_bytes += unit->length;
-  if (unit->starts_document || to_val != b->last_to_val) {
-    MO_TRY(split_writer_add(part, &b->tokenizer->end_of_text, 1, true, error));
-    if (b->tokenizer->start_of_text != TOKENIZER_NONE)
-      MO_TRY(split_writer_add(part, &b->tokenizer->start_of_text, 1, false, error));
-    part->counts.documents++;
-  }
-  b->last_to_val = to_val;
-  return split_writer_add(part, unit->ids.ids, unit->ids.count, unit->is_completion, error);
-}
 
 static mousse_status write_batch(build *b, batch_encoder *batch, mo_error *error)
 {
   MO_TRY(batch_encoder_encode(batch, error));
   for (size_t i = 0; i < batch_encoder_count(batch); i++)
-    MO_TRY(write_unit(b, batch_encoder_get(batch, i), error));
+    MO_TRY(document_writer_add(&b->documents, batch_encoder_get(batch, i), error));
   batch_encoder_clear(batch);
   return MOUSSE_OK;
 }
@@ -232,21 +207,22 @@ static void tell_notes(const dataset_options *options, corpus_notes n)
 /* A split without tokens is of no use to anybody; why there is none follows from the sizes. */
 static mousse_status check_splits(const build *b, mo_error *error)
 {
+  const document_writer *d = &b->documents;
   const char *input = b->options->inputs[0];
   const double fraction = b->options->val_fraction;
-  if (b->text_bytes == 0)
+  if (d->text_bytes == 0)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: there is no text in the inputs", input);
-  if (b->train.counts.tokens == 0)
+  if (d->train.counts.tokens == 0)
     return mo_fail(
         error, MOUSSE_BAD_FORMAT,
         "%s: %llu bytes of text are too few to divide: with --val-fraction %g nothing "
         "is left for training; give more text or a smaller fraction",
-        input, (unsigned long long)b->text_bytes, fraction);
-  if (b->val.counts.tokens == 0 && fraction > 0)
+        input, (unsigned long long)d->text_bytes, fraction);
+  if (d->val.counts.tokens == 0 && fraction > 0)
     return mo_fail(error, MOUSSE_BAD_FORMAT,
                    "%s: no validation part: %g of %llu bytes of text is less than half of the "
                    "smallest piece; give more text, a larger --val-fraction, or 0 for none",
-                   input, fraction, (unsigned long long)b->text_bytes);
+                   input, fraction, (unsigned long long)d->text_bytes);
   return MOUSSE_OK;
 }
 
@@ -258,8 +234,9 @@ static mousse_status write_text(build *b, mo_corpus *text, batch_encoder *batch,
   report(b->options, "tokenizing", text);
   MO_TRY(corpus_next(text, &piece, error));
   while (piece.length > 0) {
-    MO_TRY(batch_encoder_add(batch, piece.text, piece.length, piece.starts_document,
-                             piece.is_completion, &full, error));
+    const batch_text added = {piece.text, piece.length, piece.starts_document,
+                              piece.is_completion, piece.role};
+    MO_TRY(batch_encoder_add(batch, &added, &full, error));
     if (full) MO_TRY(write_batch(b, batch, error));
     if (full) report(b->options, "tokenizing", text);
     MO_TRY(corpus_next(text, &piece, error));
@@ -268,8 +245,8 @@ static mousse_status write_text(build *b, mo_corpus *text, batch_encoder *batch,
   report(b->options, "tokenizing", text);
   tell_notes(b->options, corpus_get_notes(text));
   MO_TRY(check_splits(b, error));
-  MO_TRY(split_writer_finish(&b->train, error));
-  return split_writer_finish(&b->val, error);
+  MO_TRY(split_writer_finish(&b->documents.train, error));
+  return split_writer_finish(&b->documents.val, error);
 }
 
 static size_t piece_size(const dataset_options *options, uint64_t bytes)
@@ -283,25 +260,28 @@ static mousse_status write_shards(build *b, uint64_t input_bytes, mo_error *erro
 {
   mo_corpus *text = NULL;
   batch_encoder *batch = NULL;
-  cutter cut = {.tokenizer = b->tokenizer};
+  const mo_tokenizer *tokenizer = b->documents.tokenizer;
+  cutter cut = {.tokenizer = tokenizer};
   const corpus_options read = {.field = b->options->field,
                                .completion = b->options->completion,
+                               .messages = b->options->messages,
                                .separator = b->options->separator,
                                .piece_bytes = piece_size(b->options, input_bytes),
                                .cut = cut_text,
                                .cut_user = &cut};
   mousse_status status =
       corpus_open(&text, b->options->inputs, b->options->input_count, &read, error);
-  if (status == MOUSSE_OK && b->tokenizer->rule != NULL)
-    status = split_scratch_open(&cut.scratch, b->tokenizer->rule, error);
+  if (status == MOUSSE_OK && tokenizer->rule != NULL)
+    status = split_scratch_open(&cut.scratch, tokenizer->rule, error);
   if (status == MOUSSE_OK)
-    status = batch_encoder_open(&batch, b->tokenizer, b->options->threads, error);
+    status =
+        batch_encoder_open(&batch, tokenizer, b->options->chat, b->options->threads, error);
   if (status == MOUSSE_OK) status = write_text(b, text, batch, error);
   batch_encoder_close(batch);
   corpus_close(text);
   split_scratch_close(cut.scratch);
-  split_writer_abandon(&b->train);
-  split_writer_abandon(&b->val);
+  split_writer_abandon(&b->documents.train);
+  split_writer_abandon(&b->documents.val);
   return status;
 }
 
@@ -309,26 +289,28 @@ static mousse_status fill_directory(build *b, const char *directory, uint64_t in
                                     json_t *recipe, mo_error *error)
 {
   char path[4096];
+  document_writer *d = &b->documents;
   const split_writer part = {.directory = directory,
                              .name = b->options->name,
-                             .vocabulary = b->tokenizer->tokens.count,
+                             .vocabulary = d->tokenizer->tokens.count,
                              .shard_tokens = b->options->shard_tokens,
-                             .has_targets = b->options->completion != NULL};
-  if (b->tokenizer->end_of_text == TOKENIZER_NONE)
+                             .has_targets = b->options->completion != NULL ||
+                                            b->options->messages != NULL};
+  if (d->tokenizer->end_of_text == TOKENIZER_NONE)
     return mo_fail(error, MOUSSE_BAD_FORMAT,
                    "tokenizer '%s' has no end-of-text token (%s) to mark documents with",
                    b->options->tokenizer, TOKENIZER_END_OF_TEXT);
-  b->train = b->val = part;
-  b->train.split = "train";
-  b->val.split = "val";
+  d->train = d->val = part;
+  d->train.split = "train";
+  d->val.split = "val";
   MO_TRY(write_shards(b, input_bytes, error));
   MO_TRY(mo_path_join(path, sizeof path, directory, "tokenizer.json", error));
-  MO_TRY(tokenizer_save(b->tokenizer, path, error));
-  mo_dataset made = {.vocabulary = b->tokenizer->tokens.count,
-                     .end_of_text = b->tokenizer->end_of_text,
-                     .text_bytes = b->text_bytes,
-                     .train = b->train.counts,
-                     .val = b->val.counts};
+  MO_TRY(tokenizer_save(d->tokenizer, path, error));
+  mo_dataset made = {.vocabulary = d->tokenizer->tokens.count,
+                     .end_of_text = d->tokenizer->end_of_text,
+                     .text_bytes = d->text_bytes,
+                     .train = d->train.counts,
+                     .val = d->val.counts};
   snprintf(made.name, sizeof made.name, "%s", b->options->name);
   return dataset_write(&made, directory, recipe, error);
 }
@@ -360,7 +342,8 @@ static mousse_status build_new(const dataset_options *options, uint64_t input_by
 {
   mo_staging place;
   mo_tokenizer made = {0};
-  build b = {.options = options, .tokenizer = &made};
+  build b = {.options = options,
+             .documents = {.tokenizer = &made, .val_fraction = options->val_fraction}};
   MO_TRY(mo_staging_open(&place, options->out, is_ours, error));
   mousse_status status = get_tokenizer(options, &made, error);
   if (status == MOUSSE_OK)

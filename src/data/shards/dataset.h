@@ -13,6 +13,7 @@
 #define MOUSSE_DATA_SHARDS_DATASET_H
 
 #include "data/shards/shard_set.h"
+#include "data/tokenizer/chat.h"
 
 #define DATASET_MANIFEST "manifest.json"
 
@@ -51,8 +52,9 @@ typedef struct dataset_options {
   const char *out, *name;
   double val_fraction;
   uint64_t shard_tokens;
-  const char *field, *separator; /* as in corpus.h */
-  const char *completion;        /* likewise; NULL: all tokens are to be learned */
+  const char *field, *separator;     /* as in corpus.h */
+  const char *completion, *messages; /* likewise; both NULL: all tokens are to be learned */
+  chat_form chat;                    /* of messages */
   int threads;
   /* Called now and then: how much of the inputs' bytes is done. May be NULL. */
   void (*progress)(void *user, const char *stage, uint64_t done, uint64_t total);

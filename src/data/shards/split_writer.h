@@ -13,6 +13,7 @@ typedef struct split_writer {
   shard_writer shard;
   targets_writer targets; /* open with the shard, with has_targets */
   dataset_split counts;
+  bool last_is_open; /* the last text is to be ended by a token before the next */
 } split_writer;
 
 /* are_targets: with has_targets, whether these are to be learned. */

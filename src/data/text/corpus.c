@@ -17,6 +17,7 @@ struct mo_corpus {
   bool document_ended;  /* all of the document is in text */
   bool starts_document; /* the next piece is its first */
   size_t prompt;        /* with completions: what of the prompt is not yet handed out */
+  size_t message;       /* with messages: the next one of the source's list */
 };
 
 mousse_status corpus_open(mo_corpus **opened, const char *const *inputs, size_t count,
@@ -79,6 +80,7 @@ static mousse_status fetch(mo_corpus *c, mo_error *error)
         source_open(&c->source, file_list_get(&c->files, c->next_file++), &c->options, error));
   MO_TRY(source_more(c->source, &c->text, &c->document_ended, &file_ended, error));
   c->prompt = source_prompt(c->source);
+  c->message = 0;
   if (!file_ended) return MOUSSE_OK;
   source_note(c->source, file_list_get(&c->files, c->next_file - 1), &c->notes);
   c->consumed += source_consumed(c->source);
@@ -91,6 +93,10 @@ static mousse_status fetch(mo_corpus *c, mo_error *error)
  * the piece does not depend on the sizes in which the text came in. */
 static size_t ready(const mo_corpus *c)
 {
+  if (c->options.messages != NULL) {
+    const message_list *list = c->source != NULL ? source_messages(c->source) : NULL;
+    return list != NULL && c->message < list->count ? list->marks[c->message].length : 0;
+  }
   if (c->options.completion != NULL) return c->prompt > 0 ? c->prompt : c->text.size - c->start;
   const size_t length = c->text.size - c->start, piece = c->options.piece_bytes;
   if (length < piece + AHEAD && !c->document_ended) return 0;
@@ -116,8 +122,12 @@ mousse_status corpus_next(mo_corpus *c, corpus_piece *piece, mo_error *error)
   for (;;) {
     const size_t length = ready(c);
     if (length > 0) {
-      *piece = (corpus_piece){c->text.data + c->start, length, c->starts_document,
-                              c->options.completion != NULL && c->prompt == 0};
+      *piece = (corpus_piece){.text = c->text.data + c->start,
+                              .length = length,
+                              .starts_document = c->starts_document,
+                              .is_completion = c->options.completion != NULL && c->prompt == 0};
+      if (c->options.messages != NULL)
+        piece->role = source_messages(c->source)->marks[c->message++].role;
       c->prompt = 0;
       c->start += length;
       c->starts_document = false;

@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "data/text/file_list.h"
+#include "data/text/messages.h"
 
 #include <stdbool.h>
 
@@ -26,6 +27,9 @@ typedef struct corpus_options {
    * two pieces, however long: its field, a prompt, which may be empty or missing, and this one,
    * a completion, which may not. NULL: there is none. */
   const char *completion;
+  /* Of JSON lines: a field with a list of messages (messages.h). Likewise, and a line is a document
+   * of as many pieces, one for each. NULL: there is none. */
+  const char *messages;
   const char *separator; /* NULL or "": none */
   size_t piece_bytes;    /* the longest piece, usually also the length; 0: 64 KiB */
   corpus_cut cut;        /* NULL: anywhere */
@@ -37,6 +41,7 @@ typedef struct corpus_piece {
   size_t length;    /* 0: there is no more */
   bool starts_document;
   bool is_completion;
+  const char *role; /* whose message it is, valid as long as text; NULL: it is none */
 } corpus_piece;
 
 /* What is odd about the text files that have been read so far. */
@@ -88,6 +93,11 @@ size_t source_prompt(const mo_source *source);
 mousse_status source_parse_pair(const char *path, uint64_t line, const char *data, size_t size,
                                 const char *field, const char *completion, mo_buffer *text,
                                 size_t *prompt, mo_error *error);
+/* The messages of the last line, and of one line in memory. */
+const message_list *source_messages(const mo_source *source);
+mousse_status source_parse_messages(const char *path, uint64_t line, const char *data,
+                                    size_t size, const char *field, mo_buffer *text,
+                                    message_list *list, mo_error *error);
 /* The text of one JSON line. */
 mousse_status source_parse_line(const char *path, uint64_t line, const char *data, size_t size,
                                 const char *field, mo_buffer *text, mo_error *error);

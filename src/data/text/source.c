@@ -18,8 +18,10 @@ typedef enum source_kind { TEXT_FILE, JSON_LINES } source_kind;
 
 struct mo_source {
   source_kind kind;
-  const char *field, *completion, *separator; /* borrowed; completion may be NULL */
-  size_t prompt;                              /* of the last line: its length in the text */
+  const char *field, *separator;     /* borrowed */
+  const char *completion, *messages; /* likewise; NULL: not asked for */
+  size_t prompt;                     /* of the last line: its length in the text */
+  message_list list;                 /* of the last line */
   text_stream *stream;
   uint64_t line;     /* of JSON lines, from 1 */
   mo_buffer pending; /* read from the stream but not yet handed on */
@@ -112,12 +114,13 @@ mousse_status source_open(mo_source **opened, const char *path, const corpus_opt
   s->kind = kind_of(path);
   s->field = options->field != NULL ? options->field : "text";
   s->completion = options->completion;
+  s->messages = options->messages;
   s->separator = options->separator != NULL ? options->separator : "";
   mousse_status status = MOUSSE_OK;
-  if (s->completion != NULL && s->kind != JSON_LINES)
+  if ((s->completion != NULL || s->messages != NULL) && s->kind != JSON_LINES)
     status =
-        mo_fail(error, MOUSSE_BAD_FORMAT,
-                "%s: prompts and completions are read from JSON lines (.jsonl, .ndjson)", path);
+        mo_fail(error, MOUSSE_BAD_FORMAT, "%s: %s are read from JSON lines (.jsonl, .ndjson)",
+                path, s->messages != NULL ? "messages" : "prompts and completions");
   if (status == MOUSSE_OK) status = text_stream_open(&s->stream, path, error);
   if (status == MOUSSE_OK) status = look_at_start(s, error);
   if (status != MOUSSE_OK) {
@@ -133,6 +136,7 @@ void source_close(mo_source *s)
   if (s == NULL) return;
   text_stream_close(s->stream);
   mo_buffer_close(&s->pending);
+  message_list_close(&s->list);
   mo_release(NULL, s, sizeof *s);
 }
 
@@ -260,6 +264,22 @@ size_t source_prompt(const mo_source *s)
   return s->prompt;
 }
 
+mousse_status source_parse_messages(const char *path, uint64_t line, const char *data,
+                                    size_t size, const char *field, mo_buffer *text,
+                                    message_list *list, mo_error *error)
+{
+  json_t *object = NULL;
+  MO_TRY(parse_object(path, line, data, size, &object, error));
+  const mousse_status status = messages_read(list, path, line, object, field, text, error);
+  json_decref(object);
+  return status;
+}
+
+const message_list *source_messages(const mo_source *s)
+{
+  return &s->list;
+}
+
 /* The next line of pending, however long; its length includes the line end. */
 static mousse_status whole_line(mo_source *s, size_t *length, mo_error *error)
 {
@@ -284,7 +304,7 @@ static mousse_status more_json(mo_source *s, mo_buffer *text, bool *document_end
                                bool *file_ended, mo_error *error)
 {
   size_t length = 0;
-  s->prompt = 0;
+  s->prompt = s->list.count = 0;
   MO_TRY(whole_line(s, &length, error));
   *document_ended = true;
   *file_ended = length == 0;
@@ -296,6 +316,9 @@ static mousse_status more_json(mo_source *s, mo_buffer *text, bool *document_end
   while (blank < length && strchr(" \t\r\n", line[blank]) != NULL && line[blank] != '\0')
     blank++;
   if (blank == length) return MOUSSE_OK;
+  if (s->messages != NULL)
+    return source_parse_messages(s->path, s->line, line, length, s->messages, text, &s->list,
+                                 error);
   if (s->completion != NULL)
     return source_parse_pair(s->path, s->line, line, length, s->field, s->completion, text,
                              &s->prompt, error);
