@@ -3,6 +3,7 @@
 
 #include "base/simd.h"
 #include "linalg/blas.h"
+#include "linalg/definite.h"
 #include "linalg/vector.h"
 
 #include <math.h>
@@ -11,8 +12,9 @@
 const char *const mo_newton_schulz_names[MO_NEWTON_SCHULZ_SETS + 1] = {
     "you5", "jordan5", "polar5", "exact", "exact12", "polar8", NULL};
 
+/* q = a I + b A + c A A, or with a shift a I + b A + c (A + shift I)^-1. */
 typedef struct coefficients {
-  float a, b, c;
+  float a, b, c, shift;
 } coefficients;
 
 /* The last row is repeated when there are more iterations than rows. */
@@ -22,50 +24,48 @@ typedef struct coefficient_set {
   coefficients row[8];
 } coefficient_set;
 
+#define QUINTIC(a, b, c)                                                                       \
+  {                                                                                            \
+    a, b, c, 0.0f                                                                              \
+  }
+
 static const coefficient_set sets[] = {
     [MO_YOU5] = {5,
                  5,
                  1.0,
-                 {{4.0848f, -6.8946f, 2.9270f},
-                  {3.9505f, -6.3029f, 2.6377f},
-                  {3.7418f, -5.5913f, 2.3037f},
-                  {2.8769f, -3.1427f, 1.2046f},
-                  {2.8366f, -3.0525f, 1.2012f}}},
-    [MO_JORDAN5] = {5, 1, 1.0, {{3.4445f, -4.7750f, 2.0315f}}},
+                 {QUINTIC(4.0848f, -6.8946f, 2.9270f), QUINTIC(3.9505f, -6.3029f, 2.6377f),
+                  QUINTIC(3.7418f, -5.5913f, 2.3037f), QUINTIC(2.8769f, -3.1427f, 1.2046f),
+                  QUINTIC(2.8366f, -3.0525f, 1.2012f)}},
+    [MO_JORDAN5] = {5, 1, 1.0, {QUINTIC(3.4445f, -4.7750f, 2.0315f)}},
     /* Polar Express (arXiv:2505.16932), its first five. */
     [MO_POLAR5] = {5,
                    5,
                    1.02,
-                   {{8.156554524902461f, -22.48329292557795f, 15.878769915207462f},
-                    {4.042929935166739f, -2.808917465908714f, 0.5000178451051316f},
-                    {3.8916678022926607f, -2.772484153217685f, 0.5060648178503393f},
-                    {3.285753657755655f, -2.3681294933425376f, 0.46449024233003106f},
-                    {2.3465413258596377f, -1.7097828382687081f, 0.42323551169305323f}}},
+                   {QUINTIC(8.156554524902461f, -22.48329292557795f, 15.878769915207462f),
+                    QUINTIC(4.042929935166739f, -2.808917465908714f, 0.5000178451051316f),
+                    QUINTIC(3.8916678022926607f, -2.772484153217685f, 0.5060648178503393f),
+                    QUINTIC(3.285753657755655f, -2.3681294933425376f, 0.46449024233003106f),
+                    QUINTIC(2.3465413258596377f, -1.7097828382687081f, 0.42323551169305323f)}},
     /* Twelve times (2, -1.5, 0.5), tangent to 1 in 1: exact where the singular values are above
-     * 1e-3. These seven, fitted to the twelve, are off by at most 1.6e-4 for any of them from 0
-     * to 1 and cost seven twelfths. */
-    [MO_EXACT12] = {7,
-                    7,
+     * 1e-3. These five, one of them with an inverse, are fitted to the twelve: off by at most
+     * 5e-5 for any singular value from 0 to 1, and cost little more than five twelfths. */
+    [MO_EXACT12] = {5,
+                    5,
                     1.0,
-                    {{8.68797389063005f, -25.5019924380017f, 18.7346736556791f},
-                     {4.3407224770385f, -3.03873153116239f, 0.534314861278183f},
-                     {3.9804565428983f, -2.60416557012232f, 0.434528569751706f},
-                     {3.25317798261844f, -2.14972979696583f, 0.38644764129439f},
-                     {2.31590235796417f, -1.57906576811933f, 0.367726498856779f},
-                     {1.94007757426684f, -1.29090048771564f, 0.40942292419428f},
-                     {1.86569672179199f, -1.21740171335681f, 0.352877225359006f}}},
+                    {QUINTIC(11.6362320489241f, -34.5286422328212f, 25.6426050589224f),
+                     QUINTIC(14.7243164879862f, -5.80920306574284f, 0.575651640716391f),
+                     {0.422497321546438f, -0.0033379692307394f, 1.00154374199494f,
+                      0.104989156657548f},
+                     QUINTIC(1.62175931364404f, -0.434375821839985f, 0.0501828652099918f),
+                     QUINTIC(1.47955496012045f, -0.60727241313854f, 0.110766079320441f)}},
     /* Polar Express in eight steps, with its own safety of 1.01 per step folded in. */
     [MO_POLAR8] = {8,
                    8,
                    1.0,
-                   {{8.2051f, -22.9019f, 16.4607f},
-                    {4.0664f, -2.8612f, 0.5184f},
-                    {3.9096f, -2.8234f, 0.5250f},
-                    {3.2856f, -2.4153f, 0.4853f},
-                    {2.2779f, -1.6198f, 0.3985f},
-                    {1.8726f, -1.2307f, 0.3585f},
-                    {1.8564f, -1.2132f, 0.3568f},
-                    {1.8750f, -1.2500f, 0.3750f}}},
+                   {QUINTIC(8.2051f, -22.9019f, 16.4607f), QUINTIC(4.0664f, -2.8612f, 0.5184f),
+                    QUINTIC(3.9096f, -2.8234f, 0.5250f), QUINTIC(3.2856f, -2.4153f, 0.4853f),
+                    QUINTIC(2.2779f, -1.6198f, 0.3985f), QUINTIC(1.8726f, -1.2307f, 0.3585f),
+                    QUINTIC(1.8564f, -1.2132f, 0.3568f), QUINTIC(1.8750f, -1.2500f, 0.3750f)}},
 };
 
 static coefficients row_of(mo_newton_schulz_set set, int iteration)
@@ -101,10 +101,31 @@ static void quintic_triangle(size_t n, const float *gram, coefficients k, float 
   add_linear_terms(n, gram, k, factor);
 }
 
-static void quintic_factor(size_t n, const float *gram, coefficients k, float *factor)
+/* factor = a I + b A + c (A + shift I)^-1, whole; false when there is no such inverse. */
+static bool rational_factor(size_t n, const float *gram, coefficients k, float *factor,
+                            float *work)
 {
-  quintic_triangle(n, gram, k, factor);
-  mo_mirror(n, factor, n);
+  memcpy(work, gram, n * n * sizeof *work);
+  for (size_t i = 0; i < n; i++) work[i * n + i] += k.shift;
+  if (!mo_definite_invert_factor(n, work, n)) return false;
+  mo_copy_scaled(factor, gram, n * n, k.b);
+  for (size_t i = 0; i < n; i++) factor[i * n + i] += k.a;
+  mo_definite_add_inverse(n, k.c, work, n, factor, n);
+  mo_mirror_upper(n, factor, n);
+  return true;
+}
+
+/* q, whole; work is n x n. Without an inverse, which a matrix of squares always has, not a
+ * number: who called sees it in the norm. */
+static void whole_factor(size_t n, const float *gram, coefficients k, float *factor,
+                         float *work)
+{
+  if (k.shift == 0.0f) {
+    quintic_triangle(n, gram, k, factor);
+    mo_mirror(n, factor, n);
+  } else if (!rational_factor(n, gram, k, factor, work)) {
+    for (size_t i = 0; i < n * n; i++) factor[i] = NAN;
+  }
 }
 
 static void swap(float **x, float **y)
@@ -114,8 +135,8 @@ static void swap(float **x, float **y)
   *y = swapped;
 }
 
-void mo_newton_schulz(mo_newton_schulz_set set, bool known, size_t rows, size_t cols, float *x,
-                      float *spare, float *gram, float *factor)
+float *mo_newton_schulz(mo_newton_schulz_set set, bool known, size_t rows, size_t cols,
+                        float *x, float *spare, float *gram, float *factor)
 {
   const bool wide = rows <= cols;
   const size_t n = wide ? rows : cols, k = wide ? cols : rows;
@@ -125,14 +146,18 @@ void mo_newton_schulz(mo_newton_schulz_set set, bool known, size_t rows, size_t 
       mo_syrk(MO_LOWER, wide ? MO_PLAIN : MO_TRANSPOSED, n, k, 1.0f, from, cols, 0.0f, gram, n);
       mo_mirror(n, gram, n);
     }
-    quintic_triangle(n, gram, row_of(set, i), factor);
+    const coefficients k_i = row_of(set, i);
+    if (k_i.shift == 0.0f)
+      quintic_triangle(n, gram, k_i, factor);
+    else if (!rational_factor(n, gram, k_i, factor, to))
+      continue;
     if (wide)
       mo_symm_left(MO_LOWER, rows, cols, factor, rows, from, cols, to, cols);
     else
       mo_symm_right(MO_LOWER, rows, cols, factor, cols, from, cols, to, cols);
     swap(&from, &to);
   }
-  if (from != x) memcpy(x, from, rows * cols * sizeof *x);
+  return from;
 }
 
 /* c = x y for symmetric x and y that commute. */
@@ -154,7 +179,7 @@ double mo_newton_schulz_gram(mo_newton_schulz_set set, size_t n, mo_gram_arrays 
   for (int i = 0; i < sets[set].iterations; i++) {
     const bool last = i + 1 == sets[set].iterations;
     float *factor = i == 0 ? m->polynomial : m->a;
-    quintic_factor(n, m->gram, row_of(set, i), factor);
+    whole_factor(n, m->gram, row_of(set, i), factor, m->b);
     if (i > 0) {
       commuting_product(n, factor, m->polynomial, m->b);
       swap(&m->polynomial, &m->b);

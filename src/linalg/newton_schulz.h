@@ -1,7 +1,7 @@
-/* newton_schulz.h - orthogonalisation by an odd polynomial: all singular values go to about 1.
+/* newton_schulz.h - orthogonalisation by odd polynomials: all singular values go to about 1.
  *
  *     X <- X / (||X||_F + 1e-7), then for each (a, b, c):
- *     A = X X^T,  X <- (a I + b A + c A A) X
+ *     A = X X^T,  X <- (a I + b A + c A A) X       or (a I + b A + c (A + shift I)^-1) X
  *
  * On the shorter side of X, whichever it is: for a tall X the same with A = X^T X from the
  * right. Two ways to the same result:
@@ -32,11 +32,11 @@ int mo_newton_schulz_iterations(mo_newton_schulz_set set);
 /* What X is divided by before the iteration; epsilon is 1e-7 in the units of X. */
 double mo_newton_schulz_norm(mo_newton_schulz_set set, double frobenius, double epsilon);
 
-/* In place on x (rows x cols, already divided by its norm). spare is as large as x; gram and
- * factor are k x k with k the shorter side; known: gram is x x^T (x^T x when tall) already, whole.
- * Not for MO_EXACT, which is mo_polar. */
-void mo_newton_schulz(mo_newton_schulz_set set, bool known, size_t rows, size_t cols, float *x,
-                      float *spare, float *gram, float *factor);
+/* NS(x) for x (rows x cols, already divided by its norm), in x or in spare, which is as large:
+ * returns where, the other one is lost. gram and factor are k x k with k the shorter side; known:
+ * gram is x x^T (x^T x when tall) already, whole. Not for MO_EXACT, which is mo_polar. */
+float *mo_newton_schulz(mo_newton_schulz_set set, bool known, size_t rows, size_t cols,
+                        float *x, float *spare, float *gram, float *factor);
 
 /* The four n x n arrays of the Gram way. They change places while it runs. */
 typedef struct mo_gram_arrays {

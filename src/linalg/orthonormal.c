@@ -18,11 +18,13 @@
 #include <string.h>
 
 /* Rows of a panel, and of the part of it that is done row by row. */
-enum { PANEL = 96, LEAF = 8 };
+enum { PANEL = 96, LEAF = 8, LONG = 2048 };
 
+/* Twice as many for long sides, where products with few rows wait for memory. */
 static size_t panel_rows(size_t n)
 {
-  return n < PANEL ? n : PANEL;
+  const size_t rows = n < LONG ? PANEL : 2 * PANEL;
+  return n < rows ? n : rows;
 }
 
 /* What one panel works on: its rows from their own first column on, and its T. */

@@ -22,21 +22,36 @@ mo_eigenbasis mo_eigenbasis_in(mo_shape shape, mo_side left, mo_side right,
       shape, left, right, arrays[LEFT], arrays[RIGHT], arrays[LEFT_BASIS], arrays[RIGHT_BASIS]};
 }
 
-void mo_eigenbasis_rotate(const mo_eigenbasis *b, mo_transpose into, const float *x,
-                          float *half, float *y)
+void mo_eigenbasis_rotate_left(const mo_eigenbasis *b, mo_transpose into, const float *x,
+                               float *y)
 {
   const size_t rows = b->shape.rows, cols = b->shape.cols;
-  const mo_transpose right_way = into == MO_PLAIN ? MO_TRANSPOSED : MO_PLAIN;
-  if (b->left.size > 0)
-    mo_gemm(into, MO_PLAIN, rows, cols, rows, 1.0f, b->left_basis, rows, x, cols, 0.0f, half,
-            cols);
-  else
-    memcpy(half, x, rows * cols * sizeof *half);
-  if (b->right.size > 0)
-    mo_gemm(MO_PLAIN, right_way, rows, cols, cols, 1.0f, half, cols, b->right_basis, cols, 0.0f,
-            y, cols);
-  else
-    memcpy(y, half, rows * cols * sizeof *y);
+  mo_gemm(into, MO_PLAIN, rows, cols, rows, 1.0f, b->left_basis, rows, x, cols, 0.0f, y, cols);
+}
+
+void mo_eigenbasis_rotate_right(const mo_eigenbasis *b, mo_transpose into, const float *x,
+                                float *y)
+{
+  const size_t rows = b->shape.rows, cols = b->shape.cols;
+  mo_gemm(MO_PLAIN, into == MO_PLAIN ? MO_TRANSPOSED : MO_PLAIN, rows, cols, cols, 1.0f, x,
+          cols, b->right_basis, cols, 0.0f, y, cols);
+}
+
+float *mo_eigenbasis_rotate(const mo_eigenbasis *b, mo_transpose into, const float *x,
+                            float *half, float *y)
+{
+  const bool left = b->left.size > 0, right = b->right.size > 0;
+  float *only = x == y ? half : y; /* where the result of one product can go */
+  if (left && right) {
+    mo_eigenbasis_rotate_left(b, into, x, half);
+    mo_eigenbasis_rotate_right(b, into, half, y);
+    return y;
+  }
+  if (left) mo_eigenbasis_rotate_left(b, into, x, only);
+  if (right) mo_eigenbasis_rotate_right(b, into, x, only);
+  if (left || right) return only;
+  if (x != y) memcpy(y, x, mo_elements(b->shape) * sizeof *y);
+  return y;
 }
 
 void mo_eigenbasis_average(const mo_eigenbasis *b, const float *grad, double beta,
@@ -109,6 +124,7 @@ void mo_eigenbasis_renew(const mo_eigenbasis *b, mo_renewal left, mo_renewal rig
                          double tolerance, float *follows, float *copy, float *work,
                          mo_counts *counts)
 {
+  mo_team_hurry();
   renew_side(b, left, b->left, b->left_pair, b->left_basis, tolerance, follows, copy, work,
              counts);
   renew_side(b, right, b->right, b->right_pair, b->right_basis, tolerance, follows, copy, work,

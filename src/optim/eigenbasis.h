@@ -24,9 +24,16 @@ void mo_eigenbasis_layout(mo_side left, mo_side right, mo_state_array *arrays);
 mo_eigenbasis mo_eigenbasis_in(mo_shape shape, mo_side left, mo_side right,
                                float *const *arrays);
 
-/* MO_PLAIN: into the basis, MO_TRANSPOSED: out of it. half is scratch; y may be x. */
-void mo_eigenbasis_rotate(const mo_eigenbasis *b, mo_transpose into, const float *x,
-                          float *half, float *y);
+/* MO_PLAIN: into the basis, MO_TRANSPOSED: out of it. Returns where the result is: y, or half where
+ * y is x and only one side has a basis. The other one is scratch. */
+float *mo_eigenbasis_rotate(const mo_eigenbasis *b, mo_transpose into, const float *x,
+                            float *half, float *y);
+
+/* One side alone, which has a basis; y is not x. */
+void mo_eigenbasis_rotate_left(const mo_eigenbasis *b, mo_transpose into, const float *x,
+                               float *y);
+void mo_eigenbasis_rotate_right(const mo_eigenbasis *b, mo_transpose into, const float *x,
+                                float *y);
 
 void mo_eigenbasis_average(const mo_eigenbasis *b, const float *grad, double beta,
                            uint64_t step);

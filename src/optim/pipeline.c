@@ -130,11 +130,18 @@ float *mo_step_buffer(const mo_step *s)
   return mo_step_buffer_beside(s, NULL);
 }
 
-float *mo_step_own(mo_step *s)
+float *mo_step_if_own(const mo_step *s)
 {
   for (size_t i = 0; i < BUFFERS; i++)
     if (s->buffers[i] == s->x) return s->buffers[i];
-  float *own = mo_step_buffer(s);
+  return NULL;
+}
+
+float *mo_step_own(mo_step *s)
+{
+  float *own = mo_step_if_own(s);
+  if (own != NULL) return own;
+  own = mo_step_buffer(s);
   memcpy(own, s->x, s->count * sizeof *own);
   s->x = own;
   return own;

@@ -154,7 +154,7 @@ static void test_muon(void **state)
   for (size_t s = 0; s < SHAPES; s++)
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
       wrong += check("muon", shapes[s], settings[i], FULL, 1e-4);
-  for (size_t s = 0; s < SHAPES; s++) { /* exact12 is seven iterations that act as twelve */
+  for (size_t s = 0; s < SHAPES; s++) { /* exact12 is five iterations that act as twelve */
     wrong += check("muon", shapes[s], "lr=0.02", 3, 1e-4);
     wrong += check("muon", shapes[s], "lr=0.02 newton_schulz=exact12", FULL, 3e-4);
   }

@@ -75,7 +75,7 @@ static void check_newton_schulz(mo_newton_schulz_set set, size_t m, size_t n)
   char option[40];
   snprintf(option, sizeof option, "newton_schulz=%s", mo_newton_schulz_names[set]);
   const double allowed =
-      set == MO_EXACT12 ? 3e-4 : 3e-5; /* seven iterations that act as twelve */
+      set == MO_EXACT12 ? 1e-4 : 3e-5; /* five iterations that act as twelve */
   ref_optimizer *reference = ref_create("muon", m, n, option);
   float *x = floats(m * n, 9), *plain = floats(m * n, 9), *spare = floats(m * n, 1);
   float *gram = floats(k * k, 1), *p = floats(k * k, 1), *a = floats(k * k, 1);
@@ -86,8 +86,8 @@ static void check_newton_schulz(mo_newton_schulz_set set, size_t m, size_t n)
   const double norm = mo_newton_schulz_norm(set, sqrt(mo_sum_squares(x, m * n)), 1e-7);
   mo_scale(x, m * n, (float)(1 / norm));
   mo_copy_scaled(plain, x, m * n, 1.0f);
-  mo_newton_schulz(set, false, m, n, plain, spare, gram, a);
-  assert_true(relative_error(plain, expected, m * n) < allowed);
+  const float *n_plain = mo_newton_schulz(set, false, m, n, plain, spare, gram, a);
+  assert_true(relative_error(n_plain, expected, m * n) < allowed);
 
   mo_syrk(MO_LOWER, m <= n ? MO_PLAIN : MO_TRANSPOSED, k, m + n - k, 1.0f, x, n, 0.0f, gram, k);
   mo_mirror(k, gram, k);

@@ -3,11 +3,16 @@
 
 #include "optim/stages/kron.h"
 
-mo_eigenbasis mo_eigen_basis(const mo_step *s, size_t first)
+mo_eigenbasis mo_eigen_basis_in(const mo_step *s, float *const *arrays)
 {
   const mo_shape shape = s->u->shape;
   return mo_eigenbasis_in(shape, mo_kron_side(s->o, shape, false),
-                          mo_kron_side(s->o, shape, true), s->state + first);
+                          mo_kron_side(s->o, shape, true), arrays);
+}
+
+mo_eigenbasis mo_eigen_basis(const mo_step *s, size_t first)
+{
+  return mo_eigen_basis_in(s, s->state + first);
 }
 
 size_t mo_eigen_work_floats(const mo_stage_options *o, mo_shape shape)

@@ -5,8 +5,9 @@
 #include "optim/eigenbasis.h"
 #include "optim/stages/options.h"
 
-/* The basis whose arrays begin at array `first` of the stage. */
+/* The basis whose arrays begin at array `first` of the stage, or here. */
 mo_eigenbasis mo_eigen_basis(const mo_step *s, size_t first);
+mo_eigenbasis mo_eigen_basis_in(const mo_step *s, float *const *arrays);
 
 size_t mo_eigen_work_floats(const mo_stage_options *o, mo_shape shape);
 double mo_eigen_flops(const mo_stage_options *o, mo_shape shape);

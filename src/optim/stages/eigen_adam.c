@@ -73,8 +73,7 @@ static void apply(mo_step *s)
   float *rotated = mo_step_buffer(s), *half = mo_step_buffer_beside(s, rotated);
   mo_eigenbasis_rotate(&b, MO_PLAIN, s->x, half, rotated);
   adam(s, rotated, half);
-  mo_eigenbasis_rotate(&b, MO_TRANSPOSED, half, rotated, half);
-  s->x = half;
+  s->x = mo_eigenbasis_rotate(&b, MO_TRANSPOSED, half, rotated, half);
   s->scale = 1.0;
   s->factor *= mo_bias_correction(o->bias_correction, o->mu, t) /
                sqrt(mo_bias_correction(o->bias_correction, o->beta2, t));

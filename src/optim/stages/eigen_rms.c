@@ -102,7 +102,10 @@ static void apply(mo_step *s)
     mo_scale(z, s->count, (float)((double)s->u->grad_scale / s->scale));
   mo_average_root(s->state[ROOT_SECOND], z, s->count, s->o->beta2);
   divide_by_root(z, s->state[ROOT_SECOND], s->count, floor_of(s, z, s->state[ROOT_SECOND]));
-  mo_eigenbasis_rotate(&b, MO_TRANSPOSED, z, half, z);
+  if (s->o->gate == 0.0 && mo_orthogonal_leaves_basis(s->o, s->u->shape))
+    s->inside = s->state + BASIS;
+  else
+    z = mo_eigenbasis_rotate(&b, MO_TRANSPOSED, z, half, z);
   if (s->o->gate != 0.0) {
     mix(s, z);
     s->x = z;

@@ -93,8 +93,7 @@ static void apply(mo_step *s)
   float *a = mo_step_buffer(s), *half = mo_step_buffer_beside(s, a);
   mo_eigenbasis_rotate(&b, MO_PLAIN, s->x, half, a);
   sinkhorn(s, a);
-  mo_eigenbasis_rotate(&b, MO_TRANSPOSED, a, half, a);
-  s->x = a;
+  s->x = mo_eigenbasis_rotate(&b, MO_TRANSPOSED, a, half, a);
   s->scale = 1.0;
 }
 

@@ -5,8 +5,10 @@
  * v is kept as its root (averages.h), and has no scale: O is orthogonal.
  */
 #include "base/simd.h"
-#include "optim/averages.h"
+#include "linalg/vector.h"
 #include "optim/stages/options.h"
+
+#include <math.h>
 
 static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *arrays)
 {
@@ -15,21 +17,23 @@ static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *
   return 1;
 }
 
-MO_CLONES(static void divide(float *restrict x, const float *restrict root, size_t count,
+/* Both lines of it at once: what counts is how often memory is passed over. */
+MO_CLONES(static void divide(float *restrict x, float *restrict root, size_t count, double beta,
                              double eps))
 {
+  const double add = 1.0 - beta;
 #pragma omp simd
   for (size_t i = 0; i < count; i++) {
+    const double r = (double)root[i], o = (double)x[i];
+    root[i] = mo_normal_float(sqrt(beta * r * r + add * o * o));
     const double divisor = (double)root[i] + eps;
-    x[i] = x[i] != 0.0f ? (float)((double)x[i] / divisor) : 0.0f;
+    x[i] = x[i] != 0.0f ? (float)(o / divisor) : 0.0f;
   }
 }
 
 static void apply(mo_step *s)
 {
-  float *x = mo_step_own(s);
-  mo_average_root(s->state[0], x, s->count, s->o->beta2);
-  divide(x, s->state[0], s->count, s->o->eps2);
+  divide(mo_step_own(s), s->state[0], s->count, s->o->beta2, s->o->eps2);
 }
 
 const mo_stage mo_stage_element = {.layout = layout, .apply = apply};

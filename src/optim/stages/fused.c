@@ -107,6 +107,28 @@ static void unwhiten(mo_shape shape, const float *polynomial, const float *y, do
     mo_gemm(MO_PLAIN, MO_PLAIN, shape.rows, n, n, scale, y, cols, polynomial, n, 0.0f, u, cols);
 }
 
+/* Both factors of u out of the basis: the polynomial into `turned`, x0 into y where the long side
+ * has one. What they are is left in *polynomial and *product. */
+static void leave_basis(const mo_fused *f, const float *x0, float *y, float *turned,
+                        const float **polynomial, const float **product)
+{
+  const mo_eigenbasis *b = f->basis;
+  const size_t n = mo_shorter(f->shape);
+  const bool wide = mo_is_wide(f->shape);
+  if ((wide ? b->right : b->left).size > 0) {
+    (wide ? mo_eigenbasis_rotate_right : mo_eigenbasis_rotate_left)(b, MO_TRANSPOSED, x0, y);
+    *product = y;
+  }
+  if ((wide ? b->left : b->right).size == 0) return;
+  if (wide)
+    mo_gemm(MO_TRANSPOSED, MO_PLAIN, n, n, n, 1.0f, b->left_basis, n, *polynomial, n, 0.0f,
+            turned, n);
+  else
+    mo_gemm(MO_PLAIN, MO_PLAIN, n, n, n, 1.0f, *polynomial, n, b->right_basis, n, 0.0f, turned,
+            n);
+  *polynomial = turned;
+}
+
 /* What X is divided by: its Frobenius norm is the root of the trace of its Gram matrix, its
  * Schatten 4-norm the fourth root of the sum of that matrix's squares. */
 static double divisor(const mo_fused *f, size_t n, const float *gram, double epsilon)
@@ -155,7 +177,9 @@ double mo_fused_update(const mo_fused *f, const float *x0, double epsilon, float
     mo_note_residual(telemetry, n, m.a);
   }
   if (has_short) sandwich(short_side(f), short_pair, m.polynomial, m.a, m.gram, m.b);
-  unwhiten(f->shape, has_short ? m.b : m.polynomial, product, norm, u);
+  const float *polynomial = has_short ? m.b : m.polynomial;
+  if (f->basis != NULL) leave_basis(f, x0, y, m.a, &polynomial, &product);
+  unwhiten(f->shape, polynomial, product, norm, u);
   const double update = sqrt(mo_sum_squares(u, all));
   return !isfinite(update) ? -1.0 : roots ? length : update;
 }

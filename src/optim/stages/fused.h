@@ -6,11 +6,13 @@
  *
  * The same numbers, and the iteration runs on the short side alone. Without roots it is Gram
  * Newton-Schulz: NS(X0) = p(X0 X0^T / ||X0||^2) X0 / ||X0||. With them it needs `outer`, and
- * nothing between orthogonaliser and outer factor.
+ * nothing between orthogonaliser and outer factor. An X0 in an eigenbasis leaves it on the way,
+ * U = (Q_L p(A)) (X0 Q_R^T): one product of the short side less than leaving it before.
  */
 #ifndef MOUSSE_OPTIM_STAGES_FUSED_H
 #define MOUSSE_OPTIM_STAGES_FUSED_H
 
+#include "optim/eigenbasis.h"
 #include "optim/stages/options.h"
 
 typedef struct mo_fused {
@@ -19,6 +21,7 @@ typedef struct mo_fused {
   bool schatten4;
   mo_side left, right; /* size 0: absent */
   const float *left_pair, *right_pair;
+  const mo_eigenbasis *basis; /* x0 is in it, and u is to be out of it; NULL: none */
 } mo_fused;
 
 /* Operations of both forms, and whether fused is the cheaper one for matrices of some size. */

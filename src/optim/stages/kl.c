@@ -143,8 +143,7 @@ static void divided(mo_step *s, float *const *state)
     adam(s, z);
   else
     whiten(s, state, z);
-  mo_eigenbasis_rotate(&b, MO_TRANSPOSED, z, half, z);
-  s->x = z;
+  s->x = mo_eigenbasis_rotate(&b, MO_TRANSPOSED, z, half, z);
   s->scale /= (double)s->u->grad_scale;
 }
 

@@ -9,6 +9,7 @@
 #include "linalg/blas.h"
 #include "linalg/lapack.h"
 #include "linalg/vector.h"
+#include "optim/stages/eigen.h"
 #include "optim/stages/kron.h"
 
 #include <math.h>
@@ -22,6 +23,12 @@ static mo_fused gram_form(const mo_stage_options *o, mo_shape shape)
                     .schatten4 = o->divisor == MO_SCHATTEN4,
                     /* cppcheck-suppress unknownEvaluationOrder - a member and one of its own */
                     .right = {.right = true}};
+}
+
+bool mo_orthogonal_leaves_basis(const mo_stage_options *o, mo_shape shape)
+{
+  const mo_fused f = gram_form(o, shape);
+  return o->ortho == MO_ORTHO_ON && o->norm != MO_NORM_NUCLEAR && mo_fused_pays(&f);
 }
 
 static bool has_kron(const mo_stage_options *o)
@@ -70,33 +77,35 @@ size_t mo_orthogonalise_work_floats(mo_newton_schulz_set set, mo_shape shape)
                           : 0);
 }
 
-static void orthogonalise(mo_newton_schulz_set set, bool schatten4, mo_shape shape,
-                          double epsilon, float *x, float *spare, float *work,
-                          mo_counts *counts)
+/* NS(x), in x or in spare. */
+static float *orthogonalise(mo_newton_schulz_set set, bool schatten4, mo_shape shape,
+                            double epsilon, float *x, float *spare, float *work,
+                            mo_counts *counts)
 {
   const size_t n = mo_shorter(shape), count = mo_elements(shape);
   float *gram = mo_scratch_take(&work, n * n), *factor = mo_scratch_take(&work, n * n);
   const double frobenius = sqrt(mo_sum_squares(x, count));
-  if (frobenius == 0.0) return;
+  if (frobenius == 0.0) return x;
   if (set == MO_EXACT) {
     /* Dividing first keeps tiny and huge matrices within float and changes no direction. When
      * the decomposition fails, the divided X is what is left. */
     mo_scale(x, count, (float)(1.0 / frobenius));
     if (!mo_polar(shape.rows, shape.cols, x, (double *)(void *)work)) counts->fallbacks++;
     mo_scale(x, count, (float)(frobenius / (frobenius + epsilon))); /* fades as the others do */
-    return;
+    return x;
   }
   const double divisor = schatten4 ? mo_schatten4_norm(shape, x, gram) : frobenius;
   const double scale = 1.0 / mo_newton_schulz_norm(set, divisor, epsilon);
   mo_scale(x, count, (float)scale);
   if (schatten4) mo_scale(gram, n * n, (float)(scale * scale));
-  mo_newton_schulz(set, schatten4, shape.rows, shape.cols, x, spare, gram, factor);
+  return mo_newton_schulz(set, schatten4, shape.rows, shape.cols, x, spare, gram, factor);
 }
 
 void mo_orthogonalise(mo_newton_schulz_set set, mo_shape shape, double epsilon, float *x,
                       float *spare, float *work, mo_counts *counts)
 {
-  orthogonalise(set, false, shape, epsilon, x, spare, work, counts);
+  const float *n = orthogonalise(set, false, shape, epsilon, x, spare, work, counts);
+  if (n != x) memcpy(x, n, mo_elements(shape) * sizeof *x);
 }
 
 /* <x0, N> of the true x0, for norm = nuclear; its copy is in the third buffer. */
@@ -122,8 +131,9 @@ static void by_plain(mo_step *s)
     memcpy(copy, x, s->count * sizeof *copy);
     before = copy;
   }
-  orthogonalise((mo_newton_schulz_set)o->newton_schulz, o->divisor == MO_SCHATTEN4, s->u->shape,
-                1e-7 * s->scale, x, spare, s->work, s->u->counts);
+  x = orthogonalise((mo_newton_schulz_set)o->newton_schulz, o->divisor == MO_SCHATTEN4,
+                    s->u->shape, 1e-7 * s->scale, x, spare, s->work, s->u->counts);
+  s->x = x;
   measure(s, before, x);
   if (s->u->telemetry != NULL) {
     gram_of(s->u->shape, x, s->work);
@@ -144,6 +154,12 @@ static bool by_fused(mo_step *s, const mo_fused *f)
   return true;
 }
 
+static void leave(mo_step *s, const mo_eigenbasis *basis)
+{
+  float *y = mo_step_buffer(s);
+  s->x = mo_eigenbasis_rotate(basis, MO_TRANSPOSED, s->x, mo_step_buffer_beside(s, y), y);
+}
+
 static void apply(mo_step *s)
 {
   mo_step_comfort(s, 1.0, 16);
@@ -151,9 +167,15 @@ static void apply(mo_step *s)
   mo_fused f = gram_form(s->o, s->u->shape);
   bool fused = s->fused || (!s->whitened && mo_fused_pays(&f));
   if (s->fused) f = mo_kron_roots(s->o, s->u->shape, s->inner_state);
+  mo_eigenbasis basis;
+  if (s->inside != NULL) {
+    basis = mo_eigen_basis_in(s, s->inside);
+    f.basis = &basis;
+  }
   if (fused && !by_fused(s, &f)) {
     s->u->counts->fallbacks++;
     fused = false;
+    if (f.basis != NULL) leave(s, f.basis);
   }
   if (!fused) by_plain(s);
   s->scale = 1.0;

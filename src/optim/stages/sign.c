@@ -1,8 +1,9 @@
-/* sign.c - an inner preconditioner that leaves nothing but the signs of x; 0 stays 0. */
+/* sign.c - an inner preconditioner that leaves nothing but the signs of x; 0 stays 0. In place where
+ * x is a buffer: passes over memory are what it costs. */
 #include "base/simd.h"
 #include "optim/stages/options.h"
 
-MO_CLONES(static void signs(float *restrict y, const float *restrict x, size_t count))
+MO_CLONES(static void signs(float *y, const float *x, size_t count))
 {
 #pragma omp simd
   for (size_t i = 0; i < count; i++)
@@ -11,7 +12,7 @@ MO_CLONES(static void signs(float *restrict y, const float *restrict x, size_t c
 
 static void apply(mo_step *s)
 {
-  float *y = mo_step_buffer(s);
+  float *own = mo_step_if_own(s), *y = own != NULL ? own : mo_step_buffer(s);
   signs(y, s->x, s->count);
   s->x = y;
   s->scale = 1.0;

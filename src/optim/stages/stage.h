@@ -58,6 +58,8 @@ typedef struct mo_step {
   float *const *state;   /* of the stage that is called: state[i] is array i of its layout() */
   const mo_stage *inner; /* the stage whose operator `outer` applies again; NULL: none */
   float *const *inner_state;
+  float *const
+      *inside; /* the arrays of the eigenbasis that x is still in (eigen_rms.c); or NULL */
 
   bool fused;    /* kron left its products to the orthogonaliser (fused.h) */
   bool whitened; /* kron multiplied x itself */
@@ -80,6 +82,9 @@ struct mo_stage {
 float *mo_step_buffer(const mo_step *s);
 float *mo_step_buffer_beside(const mo_step *s, const float *taken);
 
+/* s->x as memory that may be written, if it is a buffer; otherwise NULL. */
+float *mo_step_if_own(const mo_step *s);
+
 /* s->x as memory that may be written: copied to a buffer first if it is state or the gradient. */
 float *mo_step_own(mo_step *s);
 
@@ -92,6 +97,10 @@ void mo_step_comfort(mo_step *s, double gain, int limit);
 size_t mo_orthogonalise_work_floats(mo_newton_schulz_set set, mo_shape shape);
 void mo_orthogonalise(mo_newton_schulz_set set, mo_shape shape, double epsilon, float *x,
                       float *spare, float *work, mo_counts *counts);
+
+/* Whether mo_stage_orthogonal is next and goes by the Gram form, which can take x out of an
+ * eigenbasis on its way. */
+bool mo_orthogonal_leaves_basis(const mo_stage_options *o, mo_shape shape);
 
 /* What later stages ask about an orthogonaliser that made n of s->x: the option post = scalar the
  * norm of before, norm = nuclear the product, graft the norm of n. */
