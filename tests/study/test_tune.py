@@ -65,7 +65,7 @@ class Tune(ProgramTest):
             os.makedirs(os.path.join(self.folder, f"t{number}"))
             with open(os.path.join(self.folder, f"t{number}", "trials.yaml"), "w") as file:
                 file.write(text)
-            self.assertIn("'steps: N' is expected, at most the 40 steps", self.failure(1, *self.tune(f"t{number}")))
+            self.assertIn("'steps: N' is expected, at most the 40 steps", self.failure(3, *self.tune(f"t{number}")))
 
 
 if __name__ == "__main__":
