@@ -6,6 +6,7 @@
 #include "linalg/lanes.h"
 
 #include <cblas.h>
+#include <omp.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,15 +15,15 @@
 extern void openblas_set_num_threads(int threads) __attribute__((weak));
 extern int openblas_get_num_threads(void) __attribute__((weak));
 extern char *openblas_get_config(void) __attribute__((weak));
+extern int openblas_get_parallel(void) __attribute__((weak));
 
 /* OpenBLAS's thread count belongs to the whole process, so what guards it must too: the first
  * one in saves the host's setting, the last one out restores it. */
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static int inside = 0, host_threads = 1;
 
-void mo_blas_enter(void)
+static void enter_process(void)
 {
-  if (openblas_set_num_threads == NULL || openblas_get_num_threads == NULL) return;
   pthread_mutex_lock(&guard);
   if (inside++ == 0) {
     host_threads = openblas_get_num_threads();
@@ -31,12 +32,67 @@ void mo_blas_enter(void)
   pthread_mutex_unlock(&guard);
 }
 
-void mo_blas_leave(void)
+static void leave_process(void)
 {
-  if (openblas_set_num_threads == NULL || openblas_get_num_threads == NULL) return;
   pthread_mutex_lock(&guard);
   if (--inside == 0 && host_threads != 1) openblas_set_num_threads(host_threads);
   pthread_mutex_unlock(&guard);
+}
+
+/* Built with OpenMP, it takes OpenMP's setting instead, of which every thread has its own. */
+static _Thread_local int inside_here = 0, host_threads_here = 1;
+
+static void enter_thread(void)
+{
+  if (inside_here++ > 0) return;
+  host_threads_here = omp_get_max_threads();
+  omp_set_num_threads(1);
+}
+
+static void leave_thread(void)
+{
+  if (--inside_here == 0) omp_set_num_threads(host_threads_here);
+}
+
+static bool is_built_with_openmp(void)
+{
+  enum { OPENMP = 2 }; /* OPENBLAS_OPENMP in its header, which another vendor's cblas.h lacks */
+  return openblas_get_parallel != NULL && openblas_get_parallel() == OPENMP;
+}
+
+void mo_blas_enter(void)
+{
+  if (is_built_with_openmp())
+    enter_thread();
+  else if (openblas_set_num_threads != NULL && openblas_get_num_threads != NULL)
+    enter_process();
+}
+
+void mo_blas_leave(void)
+{
+  if (is_built_with_openmp())
+    leave_thread();
+  else if (openblas_set_num_threads != NULL && openblas_get_num_threads != NULL)
+    leave_process();
+}
+
+/* Built for one thread, it shares its buffers among all that call it, and computes something else
+ * then: one at a time. */
+static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is_built_for_one_thread(void)
+{
+  return openblas_get_parallel != NULL && openblas_get_parallel() == 0;
+}
+
+void mo_blas_begin(void)
+{
+  if (is_built_for_one_thread()) pthread_mutex_lock(&alone);
+}
+
+void mo_blas_end(void)
+{
+  if (is_built_for_one_thread()) pthread_mutex_unlock(&alone);
 }
 
 const char *mo_blas_description(void)
@@ -73,9 +129,11 @@ void mo_gemm(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows, si
   if (mo_cut_gemm(transpose_a, transpose_b, rows, cols, inner, alpha, a, a_stride, b, b_stride,
                   beta, c, c_stride))
     return;
+  mo_blas_begin();
   cblas_sgemm(CblasRowMajor, cblas_transpose(transpose_a), cblas_transpose(transpose_b),
               (int)rows, (int)cols, (int)inner, alpha, a, (int)a_stride, b, (int)b_stride, beta,
               c, (int)c_stride);
+  mo_blas_end();
 }
 
 void mo_syrk(mo_triangle triangle, mo_transpose transpose_a, size_t n, size_t k, float alpha,
@@ -83,31 +141,39 @@ void mo_syrk(mo_triangle triangle, mo_transpose transpose_a, size_t n, size_t k,
 {
   if (n == 0 || mo_cut_syrk(triangle, transpose_a, n, k, alpha, a, a_stride, beta, c, c_stride))
     return;
+  mo_blas_begin();
   cblas_ssyrk(CblasRowMajor, cblas_triangle(triangle), cblas_transpose(transpose_a), (int)n,
               (int)k, alpha, a, (int)a_stride, beta, c, (int)c_stride);
+  mo_blas_end();
 }
 
 void mo_remove_rows(size_t n, size_t k, const double *rows, double *c)
 {
   if (n == 0 || k == 0) return;
+  mo_blas_begin();
   cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)k, -1.0, rows, (int)n, 1.0, c,
               (int)n);
+  mo_blas_end();
 }
 
 void mo_symm_left(mo_triangle triangle, size_t rows, size_t cols, const float *s,
                   size_t s_stride, const float *x, size_t x_stride, float *c, size_t c_stride)
 {
   if (mo_cut_symm(true, triangle, rows, cols, s, s_stride, x, x_stride, c, c_stride)) return;
+  mo_blas_begin();
   cblas_ssymm(CblasRowMajor, CblasLeft, cblas_triangle(triangle), (int)rows, (int)cols, 1.0f, s,
               (int)s_stride, x, (int)x_stride, 0.0f, c, (int)c_stride);
+  mo_blas_end();
 }
 
 void mo_symm_right(mo_triangle triangle, size_t rows, size_t cols, const float *s,
                    size_t s_stride, const float *x, size_t x_stride, float *c, size_t c_stride)
 {
   if (mo_cut_symm(false, triangle, rows, cols, s, s_stride, x, x_stride, c, c_stride)) return;
+  mo_blas_begin();
   cblas_ssymm(CblasRowMajor, CblasRight, cblas_triangle(triangle), (int)rows, (int)cols, 1.0f,
               s, (int)s_stride, x, (int)x_stride, 0.0f, c, (int)c_stride);
+  mo_blas_end();
 }
 
 /* The lower triangle of op(A) * op(B): two triangles of half the size and the square between
@@ -207,7 +273,9 @@ void mo_mirror_upper(size_t n, float *c, size_t c_stride)
 
 void mo_symv(size_t n, const float *s, size_t s_stride, const float *x, float *y)
 {
+  mo_blas_begin();
   cblas_ssymv(CblasRowMajor, CblasLower, (int)n, 1.0f, s, (int)s_stride, x, 1, 0.0f, y, 1);
+  mo_blas_end();
 }
 
 void mo_gemv(mo_transpose transpose_a, size_t rows, size_t cols, const float *a,
@@ -222,22 +290,28 @@ void mo_lower_times(size_t rows, size_t cols, float alpha, const float *l, size_
                     float *x, size_t x_stride)
 {
   if (mo_cut_lower_times(rows, cols, alpha, l, l_stride, x, x_stride)) return;
+  mo_blas_begin();
   cblas_strmm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)rows,
               (int)cols, alpha, l, (int)l_stride, x, (int)x_stride);
+  mo_blas_end();
 }
 
 void mo_times_lower(size_t rows, size_t cols, const float *l, size_t l_stride, float *x,
                     size_t x_stride)
 {
   if (mo_cut_times_lower(rows, cols, l, l_stride, x, x_stride)) return;
+  mo_blas_begin();
   cblas_strmm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, (int)rows,
               (int)cols, 1.0f, l, (int)l_stride, x, (int)x_stride);
+  mo_blas_end();
 }
 
 void mo_solve_lower(size_t rows, size_t cols, const float *l, size_t l_stride, float *x,
                     size_t x_stride)
 {
   if (mo_cut_solve_lower(rows, cols, l, l_stride, x, x_stride)) return;
+  mo_blas_begin();
   cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)rows,
               (int)cols, 1.0f, l, (int)l_stride, x, (int)x_stride);
+  mo_blas_end();
 }

@@ -16,6 +16,11 @@
 void mo_blas_enter(void);
 void mo_blas_leave(void);
 
+/* Around every call of BLAS or LAPACK (blas.c, lapack.c): makes them wait for each other if the
+ * library cannot be called by two threads at a time. */
+void mo_blas_begin(void);
+void mo_blas_end(void);
+
 /* What BLAS this is, for reports: "OpenBLAS 0.3.21 ... Zen". */
 const char *mo_blas_description(void);
 

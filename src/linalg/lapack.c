@@ -5,6 +5,7 @@
  */
 #include "linalg/lapack.h"
 
+#include "linalg/blas.h"
 #include "linalg/vector.h"
 
 #include <lapacke.h>
@@ -61,9 +62,11 @@ bool mo_eigh_divide(size_t n, double *a, double *values, double *work)
   const size_t length = divide_floats(n);
   if (!countable(length) || !lower_finite(n, a)) return false;
   lapack_int *integers = (lapack_int *)(void *)(work + length);
+  mo_blas_begin();
   const lapack_int info =
       LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, a, (lapack_int)n, values,
                           work, (lapack_int)length, integers, (lapack_int)(3 + 5 * n));
+  mo_blas_end();
   return info == 0 && all_finite(values, n) && all_finite(a, n * n);
 }
 
@@ -72,8 +75,10 @@ bool mo_eigh_iterate(size_t n, double *a, double *values, double *work)
   const size_t most = (QR_BLOCK + 2) * n, given = divide_floats(n); /* it has no use for more */
   const size_t length = most < given ? most : given;
   if (!countable(length) || !lower_finite(n, a)) return false;
+  mo_blas_begin();
   const lapack_int info = LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, a,
                                              (lapack_int)n, values, work, (lapack_int)length);
+  mo_blas_end();
   return info == 0 && all_finite(values, n) && all_finite(a, n * n);
 }
 
@@ -94,20 +99,28 @@ bool mo_eigenvalues(size_t n, float *a, float *values, float *work)
   const size_t length = mo_eigenvalues_work_floats(n) - 1;
   if (!countable(length) || !lower_finite_float(n, a)) return false;
   lapack_int *integer = (lapack_int *)(void *)(work + length);
+  mo_blas_begin();
   const lapack_int info =
       LAPACKE_ssyevd_work(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)n, a, (lapack_int)n, values,
                           work, (lapack_int)length, integer, 1);
+  mo_blas_end();
   return info == 0 && all_finite_float(values, n);
 }
 
 bool mo_cholesky(size_t n, float *a, size_t stride)
 {
-  return LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, a, (lapack_int)stride) == 0;
+  mo_blas_begin();
+  const lapack_int info =
+      LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, a, (lapack_int)stride);
+  mo_blas_end();
+  return info == 0;
 }
 
 void mo_invert_lower(size_t n, float *l, size_t stride)
 {
+  mo_blas_begin();
   LAPACKE_strtri_work(LAPACK_COL_MAJOR, 'U', 'N', (lapack_int)n, l, (lapack_int)stride);
+  mo_blas_end();
 }
 
 /* dgesdd with JOBZ = 'S', k = min(rows, cols): 4 k^2 + 7 k by its documentation, plus the
@@ -136,9 +149,11 @@ bool mo_polar(size_t rows, size_t cols, float *x, double *work)
   for (size_t i = 0; i < rows * cols; i++) a[i] = (double)x[i];
 
   /* Column-major, this is the transpose: its left factor is our right one. */
+  mo_blas_begin();
   const lapack_int info = LAPACKE_dgesdd_work(
       LAPACK_COL_MAJOR, 'S', (lapack_int)cols, (lapack_int)rows, a, (lapack_int)cols, values,
       right, (lapack_int)cols, left, (lapack_int)k, rest, (lapack_int)length, integers);
+  mo_blas_end();
   if (info != 0 || !all_finite(values, k) || !all_finite(left, rows * k) ||
       !all_finite(right, k * cols))
     return false;

@@ -71,7 +71,10 @@ static void check_sample(const sample *s)
           cs);
   const double error = error_of(s, a, b, before, c),
                theirs = error_of(s, a, b, before, by_blas);
-  if (!(error <= 1.5 * theirs + 1e-7 * sqrt((double)s->inner + 1)))
+  /* A float that takes in n products one after the other is off by 2.4e-8 n in the mean; a BLAS
+   * may keep several sums and do better. Four times that for products of a few elements. */
+  const double rounding = s->rows * s->cols < 16 ? 1e-7 : 3e-8;
+  if (!(error <= 1.5 * theirs + rounding * ((double)s->inner + 1) + 1e-7))
     fail_msg("%d %d, %zu x %zu x %zu: error %g, the BLAS %g", s->ta, s->tb, s->rows, s->cols,
              s->inner, error, theirs);
   free(a);
