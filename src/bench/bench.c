@@ -88,21 +88,6 @@ static mousse_status run_in_turns(bench_measure *m, const char *what, size_t mod
   return MOUSSE_OK;
 }
 
-static mousse_status measure_model(bench_measure *m, size_t model)
-{
-  bench_runner runner = {0};
-  double seconds = 0.0;
-  mousse_status status = make_runner(m, &runner, model, m->options->threads, NULL);
-  if (status == MOUSSE_OK)
-    status = run_in_turns(m, bench_models[model].preset, model, &runner, 1,
-                          model_rounds(m->options, model), &seconds);
-  bench_runner_release(&runner);
-  const double tokens = (double)(bench_models[model].batch * bench_models[model].sequence);
-  m->report->models[model] =
-      (bench_model_result){bench_models[model].preset, tokens / seconds, 0.0};
-  return status;
-}
-
 static mousse_status measure_sgemm(bench_measure *m, double *gflops)
 {
   *gflops = bench_sgemm_gflops(m->options->threads);
@@ -111,26 +96,65 @@ static mousse_status measure_sgemm(bench_measure *m, double *gflops)
   return mo_fail(m->error, MOUSSE_NO_MEMORY, "no memory for a product of 3072 x 3072 matrices");
 }
 
-/* The machine's rate before and after the models and, unless quick, between them. */
+/* The machine's rate is measured before every fourth part of a model's rounds and behind them:
+ * what others do on the machine changes within seconds. */
+enum { QUARTERS = 4, MOST_RATES = QUARTERS + 1 };
+
+static size_t rounds_between(size_t rounds)
+{
+  return (rounds + QUARTERS - 1) / QUARTERS;
+}
+
+static size_t rates_of(size_t rounds)
+{
+  return (rounds + rounds_between(rounds) - 1) / rounds_between(rounds) + 1;
+}
+
+/* Seconds of every round, and rates_of(rounds) rates. */
+static mousse_status take_turns(bench_measure *m, size_t model, bench_runner *runner,
+                                size_t rounds, double *seconds, double *rates)
+{
+  const bench_model *measured = &bench_models[model];
+  double unused = 0.0;
+  MO_TRY(bench_runner_step(runner, WARM_UP_TOKENS, &unused, m->error));
+  for (size_t round = 0; round < rounds; round++) {
+    if (round % rounds_between(rounds) == 0) MO_TRY(measure_sgemm(m, rates++));
+    MO_TRY(bench_runner_step(runner, runner->shape.sequence, &seconds[round], m->error));
+    bench_tick(m, measured->preset, model_work(model));
+  }
+  return measure_sgemm(m, rates);
+}
+
+/* The rates go behind those of the models before it. */
+static mousse_status measure_model(bench_measure *m, size_t model, double *rates)
+{
+  const bench_model *measured = &bench_models[model];
+  const size_t rounds = model_rounds(m->options, model);
+  double seconds[MOST_ROUNDS] = {0}, own[MOST_RATES] = {0};
+  bench_runner runner = {0};
+  mousse_status status = make_runner(m, &runner, model, m->options->threads, NULL);
+  if (status == MOUSSE_OK) status = take_turns(m, model, &runner, rounds, seconds, own);
+  bench_runner_release(&runner);
+  MO_TRY(status);
+  const double step = bench_median(seconds, rounds);
+  memcpy(rates, own, rates_of(rounds) * sizeof *rates);
+  m->report->models[model] = (bench_model_result){
+      .name = measured->preset,
+      .tokens_per_s = (double)(measured->batch * measured->sequence) / step,
+      .utilisation = model_work(model) / step / bench_median(own, rates_of(rounds))};
+  return MOUSSE_OK;
+}
+
 static mousse_status measure_models(bench_measure *m)
 {
-  double rates[BENCH_MODELS + 1];
-  size_t rate_count = 1;
-  MO_TRY(measure_sgemm(m, &rates[0]));
+  double rates[BENCH_MODELS * MOST_RATES];
+  size_t count = 0;
   for (size_t i = 0; i < BENCH_MODELS; i++) {
-    MO_TRY(measure_model(m, i));
-    if (i + 1 == BENCH_MODELS || !m->options->quick)
-      MO_TRY(measure_sgemm(m, &rates[rate_count++]));
+    MO_TRY(measure_model(m, i, rates + count));
+    count += rates_of(model_rounds(m->options, i));
   }
   m->report->model_count = BENCH_MODELS;
-  m->report->sgemm_gflops = bench_median(rates, rate_count);
-  for (size_t i = 0; i < BENCH_MODELS; i++) {
-    gpt_config config;
-    MO_TRY(gpt_preset(bench_models[i].preset, &config, m->error));
-    m->report->models[i].utilisation = gpt_flops_per_token(&config, bench_models[i].sequence) *
-                                       m->report->models[i].tokens_per_s /
-                                       (m->report->sgemm_gflops * 1e9);
-  }
+  m->report->sgemm_gflops = bench_median(rates, count);
   return MOUSSE_OK;
 }
 
@@ -188,8 +212,10 @@ static double count_other_work(const bench_options *o)
 {
   int counts[BENCH_MOST_THREAD_COUNTS];
   const size_t model = scaling_model(o), count = thread_counts(o->threads, counts);
-  double work = (o->quick ? 2 : BENCH_MODELS + 1) * bench_sgemm_work(o->threads);
-  for (size_t i = 0; i < BENCH_MODELS; i++) work += (double)model_rounds(o, i) * model_work(i);
+  double work = 0;
+  for (size_t i = 0; i < BENCH_MODELS; i++)
+    work += (double)model_rounds(o, i) * model_work(i) +
+            (double)rates_of(model_rounds(o, i)) * bench_sgemm_work(o->threads);
   for (size_t i = 0; i < count; i++)
     work += (double)model_rounds(o, model) * thread_work(o, model, counts[i]);
   return work;

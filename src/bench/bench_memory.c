@@ -73,10 +73,16 @@ static void nothing(void *context, size_t item, int thread)
   (void)context, (void)item, (void)thread;
 }
 
+/* The quickest of some series: in a slow one a thread was interrupted. */
 double bench_fork_seconds(int threads)
 {
-  enum { TIMES = 1000 };
-  const double start = mo_seconds();
-  for (int i = 0; i < TIMES; i++) mo_parallel(threads, (size_t)threads, nothing, NULL);
-  return (mo_seconds() - start) / TIMES;
+  enum { TIMES = 100, SERIES = 20 };
+  double best = 1;
+  for (int k = 0; k < SERIES; k++) {
+    const double start = mo_seconds();
+    for (int i = 0; i < TIMES; i++) mo_parallel(threads, (size_t)threads, nothing, NULL);
+    const double one = (mo_seconds() - start) / TIMES;
+    if (one < best) best = one;
+  }
+  return best;
 }

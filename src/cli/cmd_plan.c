@@ -25,13 +25,29 @@ static const mo_setting rows[] = {
     MO_SETTING_INTEGER(
         plan_values, batch, "0", 0, 1e12,
         "tokens in a step, rounded to whole sequences for every rank; 0: as --batch-size says"),
-    MO_SETTING_NUMBER(plan_values, gflops, "0", 0, 1e9,
-                      "speed of a matrix product on a rank; 0: that of this machine, measured"),
+    MO_SETTING_NUMBER(
+        plan_values, gflops, "0", 0, 1e9,
+        "speed of a matrix product on a rank; 0: that of this machine, measured, and the "
+        "model's and the optimizer's, too"),
     MO_SETTING_NUMBER(plan_values, bandwidth, "1", 1e-6, 1e6,
                       "GB per second that a rank sends; measured instead under mpirun"),
     MO_SETTING_NUMBER(plan_values, latency, "20", 0, 1e9,
                       "microseconds that a message takes; measured instead under mpirun"),
 };
+
+static double part_or_usual(double part)
+{
+  return 100 * (part > 0 ? part : PLAN_EFFICIENCY);
+}
+
+static void print_rates(const plan_machine *m)
+{
+  char text[128];
+  snprintf(text, sizeof text, "model at %.0f%% of that, optimizer at %.0f%% (%s)",
+           part_or_usual(m->model), part_or_usual(m->optimizer),
+           m->model > 0 ? "measured" : "assumed");
+  terminal_label(stdout, "rates", text);
+}
 
 static void print_head(const train_options *run, const gpt_config *c, const plan_machine *m)
 {
@@ -54,6 +70,7 @@ static void print_head(const train_options *run, const gpt_config *c, const plan
            MO_COUNT(options_threads(run), "thread"), TABLE_NUMBER(m->flops / 1e9),
            m->bandwidth / 1e9, 1e6 * m->latency);
   terminal_label(stdout, "rank", text);
+  print_rates(m);
   printf("\n");
 }
 
@@ -155,13 +172,16 @@ static void suggest(const cli_invocation *call, const train_options *run, int64_
 }
 
 /* All ranks measure at the same time, as they would compute; the first one's figures count. */
-static mousse_status measure(const plan_values *v, int threads, const mousse_comm *comm,
+static mousse_status measure(const plan_values *v, const train_options *run,
+                             const gpt_config *config, const mousse_comm *comm,
                              plan_machine *machine, mo_error *error)
 {
   *machine = (plan_machine){
       .flops = 1e9 * v->gflops, .bandwidth = 1e9 * v->bandwidth, .latency = 1e-6 * v->latency};
-  if (machine->flops <= 0) machine->flops = estimate_speed(threads);
+  const bool given = machine->flops > 0;
+  if (!given) machine->flops = estimate_speed(options_threads(run));
   if (machine->flops <= 0) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to measure with");
+  if (!given) MO_TRY(rank_plan_rates(machine, run, config, comm, error));
   return comm->size > 1 ? rank_plan_measure(machine, comm, error) : MOUSSE_OK;
 }
 
@@ -182,8 +202,7 @@ static mousse_status plan(const cli_invocation *call, const mousse_comm *comm, m
   if (v->model[0] != '\0') MO_TRY(options_set(&options, "preset", v->model, notices, error));
   MO_TRY(run_model_from(&options, NULL, 0, &config, error));
   if (v->batch > 0) set_batch(&options, v->batch, v->ranks, config.sequence_len);
-  MO_TRY(mo_ranks_agree(comm, measure(v, options_threads(&options), comm, &machine, error),
-                        error));
+  MO_TRY(mo_ranks_agree(comm, measure(v, &options, &config, comm, &machine, error), error));
   if (comm->rank > 0) return MOUSSE_OK;
   MO_TRY(print_plan(v, &options, &machine, notices, error));
   suggest(call, &options, v->ranks);

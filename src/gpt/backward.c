@@ -222,14 +222,18 @@ static void low_tile(void *context, size_t item, int thread)
                          s->pass->gradient.d_qkv + rows.first * s->S, s->S, rows.count);
 }
 
+static double tile_operations(const mo_product *p)
+{
+  return 2.0 * (double)p->tile_rows * (double)p->tile_cols * (double)p->inner;
+}
+
 /* Whether an item of the attention takes longer than a tile of the product: long ones go first, so
  * that no thread is left with one at the end. */
 static bool attention_is_longer(const gpt_step *s, const mo_product *product)
 {
   const double group = (double)s->H / (double)s->K, T = (double)s->T;
   const double attention = 5.0 * T * T * (double)s->D * group; /* five products, half of each */
-  return attention >
-         2.0 * (double)product->tile_rows * (double)product->tile_cols * (double)product->inner;
+  return attention > tile_operations(product);
 }
 
 static void attention_and_weights(gpt_layer_step *c)
@@ -262,13 +266,17 @@ static void attention_and_weights(gpt_layer_step *c)
   run_with(s, tasks, 6, place, &adapters);
 }
 
-/* Operations of the products behind all rows, of which the last threads to be free take one more: at
- * most a hundredth of the rows', and not less than a third of a tile of them. */
+/* Operations of a row's products: down to the input of this layer and on to the attention below. */
+static double row_operations(const gpt_step *s)
+{
+  return 2.0 * (double)s->C * (double)(s->S + s->F + s->W + s->A);
+}
+
+/* Of the tiles behind all rows, of which the last threads to be free take one more: at most a
+ * hundredth of the rows, and not less than a third of a tile of them. */
 static double longest_behind_rows(const gpt_step *s)
 {
-  const double row = 2.0 * (double)s->C *
-                     (double)(s->S + s->F + s->W + s->A); /* as of all layers but the first */
-  return fmax(row * (double)s->N / 96, row * (double)s->tile_rows / 3);
+  return row_operations(s) * fmax((double)s->N / 96, (double)s->tile_rows / 3);
 }
 
 static void rows_and_weights(gpt_layer_step *c)
@@ -280,14 +288,18 @@ static void rows_and_weights(gpt_layer_step *c)
   qkv.longest = longest_behind_rows(s);
   gpt_samples samples;
   gpt_adapter_work adapters = {.count = 0};
-  mo_task tasks[MOST_TASKS] = {{s->tiles, lower_tile, c, "rows"},
-                               weight_task(&qkv, gpt_qkv_frozen(&w)),
-                               gpt_sample_lower(s, c->layer, &samples)};
+  const mo_task weights = weight_task(&qkv, gpt_qkv_frozen(&w));
+  const double tile = row_operations(s) * (double)s->tile_rows;
+  const size_t place = tile < tile_operations(&qkv); /* the longer ones first */
+  mo_task tasks[MOST_TASKS];
+  tasks[place] = (mo_task){s->tiles, lower_tile, c, "rows"};
+  tasks[1 - place] = weights;
+  tasks[2] = gpt_sample_lower(s, c->layer, &samples);
   if (s->pass->gradient.d_low != NULL)
     mo_parallel(s->pass->shape.threads, s->tiles, low_tile, c);
   gpt_adapter_products(s, c->layer, gpt_adapted_qkv(&w), s->pass->gradient.d_qkv, s->S,
                        s->pass->kept[c->layer].input1, &adapters);
-  run_with(s, tasks, 3, 0, &adapters);
+  run_with(s, tasks, 3, place, &adapters);
 }
 
 /* gradient = beta gradient + the sum of `count` rows of sums, `stride` apart. */

@@ -7,7 +7,10 @@
 
 #include <math.h>
 
-static const double efficiency = 0.65; /* of layers and updates, against plain products */
+static double rate(const plan_machine *machine, double part)
+{
+  return machine->flops * (part > 0 ? part : PLAN_EFFICIENCY);
+}
 
 /* Bytes that a rank sends, and messages that it waits for, one after the other. */
 typedef struct traffic {
@@ -67,8 +70,8 @@ mousse_status rank_plan_make(rank_plan *p, const train_options *run, const gpt_c
                    .copy_bytes = run->save_in_background ? e.copy_bytes : 0,
                    .optimizer_flops = e.optimizer_flops};
   p->compute_flops = e.flops_per_step / ranks;
-  p->compute_seconds = p->compute_flops / (efficiency * machine->flops);
-  p->optimizer_seconds = p->optimizer_flops / (efficiency * machine->flops);
+  p->compute_seconds = p->compute_flops / rate(machine, machine->model);
+  p->optimizer_seconds = p->optimizer_flops / rate(machine, machine->optimizer);
   count_exchange(p, &e, &shared, machine);
   estimate_close(&e);
   return MOUSSE_OK;

@@ -1,29 +1,34 @@
 /* rank_plan.h - what a run takes on R ranks of T threads, from the flops and bytes of one step.
  *
- *     compute    forward and backward of 1/R of the batch, at 65% of a matrix product's speed
- *     optimizer  the rank with most to do, at 65%
+ *     compute    forward and backward of 1/R of the batch
+ *     optimizer  the rank with most to do
  *     sum        2 (R-1)/R of the gradient sent by each rank; a message to every other rank
  *                twice for each piece of 16 MB
  *     share      (R-1)/R of the weights; a tree of messages for each tensor, and one more for
  *                each place where a rank's share begins inside a tensor
  *
- *     seconds = compute + optimizer + bytes / bandwidth + messages * latency
+ *     seconds = flops / rate for both + bytes / bandwidth + messages * latency
  *
  * Without overlap, as is the default. With it (--overlap) the sum goes on behind the backward pass of
  * the last micro-batch, two thirds of its time:
  *
  *     seconds = compute + optimizer + share + max(sum - 2/3 compute / micro-batches, 0)
  *
- * The share of the new weights is not overlapped. Two measured numbers, or given ones, make a prediction
- * of it: the speed of a matrix product and what the network moves.
+ * The share of the new weights is not overlapped. What is given or measured makes a prediction of it:
+ * the rates of a matrix product, of forward and backward and of the updates, and what the network moves.
  */
 #ifndef MOUSSE_TRAIN_RANK_PLAN_H
 #define MOUSSE_TRAIN_RANK_PLAN_H
 
 #include "train/estimate.h"
 
+#define PLAN_EFFICIENCY                                                                        \
+  0.65 /* of layers and updates, against plain products: where nobody measured */
+
 typedef struct plan_machine {
-  double flops;     /* per second and rank, of a matrix product */
+  double flops; /* per second and rank, of a matrix product */
+  double model,
+      optimizer;    /* parts of that: forward and backward, updates; 0: PLAN_EFFICIENCY */
   double bandwidth; /* bytes per second that a rank sends */
   double latency;   /* seconds of a message */
 } plan_machine;
@@ -45,6 +50,12 @@ typedef struct rank_plan {
  * *machine. */
 mousse_status rank_plan_measure(plan_machine *machine, const mousse_comm *comm,
                                 mo_error *error);
+
+/* [collective] model and optimizer of *machine, measured for some seconds on the run's own model, with
+ * fewer layers if it is large, by all ranks at a time. */
+mousse_status rank_plan_rates(plan_machine *machine, const train_options *run,
+                              const gpt_config *config, const mousse_comm *comm,
+                              mo_error *error);
 
 /* The run on `ranks` ranks. Takes memory for lists only. */
 mousse_status rank_plan_make(rank_plan *plan, const train_options *run,

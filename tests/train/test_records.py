@@ -476,6 +476,16 @@ class Records(unittest.TestCase):
         self.assertEqual(rows, ["1", "2", "3"])
         self.assertIn("cannot be divided", self.failure(2, *words, "--ranks", "4"))
 
+    def test_plan_measures_what_nobody_said(self):
+        words = ("plan", "--preset", "nano", "--n-layer", "1", "--sequence-length", "64", "--batch-size", "4", "--ranks", "4")
+        head, _, times = self.lab.call(*words).stdout.split("\n\n")[:3]
+        self.assertRegex(head, r"rates +model at \d+% of that, optimizer at \d+% \(measured\)")
+        rows = [[float(word.replace(",", "")) for word in line.split()] for line in times.splitlines()[1:]]
+        for _, compute, optimizer, exchange, step, _, overlapped in rows:
+            self.assertAlmostEqual(step, compute + optimizer + exchange, delta=0.01 * step)
+            self.assertLessEqual(overlapped, step)
+        self.assertIn("(assumed)", self.lab.call(*words, "--gflops", "100").stdout)
+
 
 def floats(path):
     data = pathlib.Path(path).read_bytes()
