@@ -65,10 +65,15 @@ class Saving(unittest.TestCase):
         for duplicate in (copy.deepcopy, lambda pair: pickle.loads(pickle.dumps(pair))):
             net = model()
             optimizer = optimizer_of(net)
+            told = []
+            optimizer.observe(lambda *row: told.append(row))  # cannot be pickled, and stays here
             train(net, optimizer, 0, 5)
+            before = len(told)
             other, twin = duplicate((net, optimizer))
             self.assertTrue(same(whole, train(other, twin, 5, 11)))
+            self.assertEqual(len(told), before)
             self.assertTrue(same(whole, train(net, optimizer, 5, 11)))
+            self.assertGreater(len(told), before)
 
     def test_a_state_that_does_not_fit_changes_nothing(self):
         net = model()

@@ -1,5 +1,6 @@
 """Options, signatures and messages come from the library's tables."""
 import inspect
+import re
 import unittest
 
 import mousse
@@ -20,6 +21,11 @@ class Tables(unittest.TestCase):
             names = list(inspect.signature(made[0]).parameters)
             self.assertEqual(names[1:-2], list(mousse.options(algorithm)))
             self.assertIn(mousse.algorithm_help(algorithm), made[0].__doc__)
+
+    def test_type_checkers_see_every_class(self):
+        block = inspect.getsource(mousse.torch).split("if TYPE_CHECKING:")[1].split("__all__")[0]
+        listed = re.findall(r"^    class (\w+)\(_Algorithm\)", block, re.M)
+        self.assertEqual(sorted(listed), sorted(set(mousse.torch.__all__) - {"Optimizer", "Plan", "groups"}))
 
     def test_defaults_are_the_librarys(self):
         group = mousse.torch.Mousse([self.one()]).param_groups[0]

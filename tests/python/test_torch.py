@@ -213,6 +213,20 @@ class Loops(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "mine"):
             optimizer.step()
 
+    def test_hooks(self):
+        """Those that this version of torch has: the profiler's around a step, and from 2.0 on those of users."""
+        net = model()
+        optimizer = mousse.torch.Optimizer(mousse.torch.groups(net))
+        with torch.autograd.profiler.profile() as profile:
+            train(net, optimizer, 0, 1)
+        self.assertTrue(any("Optimizer.step#Optimizer.step" in event.name for event in profile.function_events))
+        if hasattr(optimizer, "register_step_post_hook"):
+            seen = []
+            optimizer.register_step_pre_hook(lambda *_: seen.append("before"))
+            optimizer.register_step_post_hook(lambda *_: seen.append("after"))
+            train(net, optimizer, 1, 2)
+            self.assertEqual(seen, ["before", "after"])
+
     def test_plan(self):
         net = model()
         optimizer = mousse.torch.Optimizer(mousse.torch.groups(net))

@@ -286,7 +286,7 @@ static void test_read_ahead(void **state)
   asked.calls = 0;
   loader_read_ahead(&loader, 0, 0, 1);
   assert_int_equal(asked.calls, 0); /* a shard that is in memory anyway */
-  shards[0].map = (mo_map){file, 1024 + 2 * count};
+  shards[0].map = (mo_map){.data = file, .size = 1024 + 2 * count};
   for (uint64_t step = 0; step < 2; step++) { /* windows of 2 pages, one token more */
     const size_t first = 1024 + 2 * step * page;
     loader_read_ahead(&loader, step, 0, 1);
