@@ -12,6 +12,9 @@ static const char *instruction_set(void)
   if (__builtin_cpu_supports("avx512f")) return "AVX-512";
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "AVX2, FMA";
 #endif
+#if defined(__aarch64__)
+  return "NEON";
+#endif
   return "baseline";
 }
 
