@@ -182,13 +182,16 @@ static double staggered_work(const bench_options *o, const bench_subject *s)
          (usual_cost(s) + refresh_cost(s) / BENCH_REFRESH_EVERY);
 }
 
-/* The largest of the steps of one period, with staggered refreshes. */
+/* The largest of the steps of one period, with staggered refreshes, of a long run. */
 static mousse_status find_worst(bench_measure *m, const bench_subject *s, bench_set *set,
                                 bench_optimizer_result *result)
 {
   mousse_optimizer *opt = NULL;
   double worst = 0.0, sum = 0.0, first_step = 0.0;
   mousse_status status = make_optimizer(m, s, set, true, &opt, &first_step);
+  if (status == MOUSSE_OK) status = settle(m, s, opt);
+  if (status == MOUSSE_OK && s->refreshes)
+    mousse_set(opt, 0, "refresh_every", BENCH_REFRESH_EVERY);
   for (int i = 0; status == MOUSSE_OK && i < BENCH_REFRESH_EVERY; i++) {
     double seconds = 0.0;
     status = time_step(m, opt, &seconds);

@@ -15,8 +15,9 @@ double mo_eigen_flops(const mo_stage_options *o, mo_shape shape);
 bool mo_eigen_due(const mo_step *s);
 
 /* Renews both sides if that is due, in the way that the option refresh says; `later` is the way
- * of refresh = qr, and of auto where order matters to those who follow (MO_BASIS_TURN). While the gradients so far cannot span a side, and the first time, its basis
- * is found anew: the QR factor of a matrix that has not full rank is rounding. */
+ * of refresh = qr, and of auto where order matters to those who follow (MO_BASIS_TURN). While the
+ * gradients so far cannot span a side, and the first time, its basis is found anew: the QR factor
+ * of a matrix that has not full rank is rounding. */
 void mo_eigen_renew(mo_step *s, const mo_eigenbasis *b, mo_renewal later, float *follows);
 
 #endif
