@@ -45,9 +45,9 @@ typedef struct bench_optimizer_result {
   char options[BENCH_OPTIONS_TEXT]; /* others that are not as they come, "name=value:..." */
   double ratio;                     /* time to plain Muon's, refresh spread over its period */
   double ratio_between;             /* the same for steps without a refresh */
-  double worst_step_to_mean; /* over a period with staggered refreshes, of a long run */
-  size_t state_bytes;        /* for all matrices of the 162M model */
-  double seconds_per_step;   /* for all of them, refresh spread over its period */
+  double worst_step_to_mean;        /* over a period with staggered refreshes, of a long run */
+  size_t state_bytes;               /* for all matrices of the 162M model */
+  double seconds_per_step;          /* for all of them, refresh spread over its period */
 } bench_optimizer_result;
 
 typedef struct bench_report {

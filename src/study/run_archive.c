@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
+#include "base/lines.h"
 #include "study/metrics_line.h"
 #include "study/run_result.h"
 #include "train/options.h"
@@ -77,32 +78,20 @@ static mousse_status take_options(const archived_study *study, const char *run, 
 }
 
 /* Steps are passed over so that some 32 remain, with the telemetry that belongs to them. */
-static mousse_status keep_line(const char *text, size_t size, uint64_t stride, mo_buffer *kept,
-                               mo_error *error)
+typedef struct thinned {
+  uint64_t stride;
+  mo_buffer kept;
+} thinned;
+
+static mousse_status keep_line(void *context, const char *text, size_t size, mo_error *error)
 {
+  thinned *t = context;
   metrics_line line;
   MO_TRY(metrics_line_read(&line, text, size, error));
-  const bool wanted = line.kind == METRICS_VALIDATION || line.step % stride == 0;
+  const bool wanted = line.kind == METRICS_VALIDATION || line.step % t->stride == 0;
   metrics_line_release(&line);
-  if (wanted && !mo_buffer_add(kept, text, size))
+  if (wanted && !mo_buffer_add(&t->kept, text, size))
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for its lines");
-  return MOUSSE_OK;
-}
-
-static mousse_status thin(const char *path, const char *text, size_t size, uint64_t stride,
-                          mo_buffer *kept, mo_error *error)
-{
-  size_t number = 0;
-  for (const char *line = text, *end = text + size; line < end;) {
-    mo_error reason = {{0}};
-    const char *newline = memchr(line, '\n', (size_t)(end - line));
-    const char *next = newline != NULL ? newline + 1 : end;
-    const mousse_status status = keep_line(line, (size_t)(next - line), stride, kept, &reason);
-    number++;
-    if (status != MOUSSE_OK)
-      return mo_fail(error, status, "%.300s: line %zu: %.160s", path, number, reason.text);
-    line = next;
-  }
   return MOUSSE_OK;
 }
 
@@ -111,16 +100,15 @@ static mousse_status take_metrics(const char *run, uint64_t steps, json_t *line,
 {
   char path[MO_SETTING_PATH], *text = NULL;
   size_t size = 0;
-  mo_buffer kept = {NULL, 0, 0};
+  thinned t = {.stride = steps > KEPT_STEPS ? (steps + KEPT_STEPS - 1) / KEPT_STEPS : 1};
   MO_TRY(mo_path_join(path, sizeof path, run, "metrics.jsonl", error));
   MO_TRY(mo_file_read(NULL, path, LARGEST_METRICS, &text, &size, error));
-  const uint64_t stride = (steps + KEPT_STEPS - 1) / KEPT_STEPS;
-  mousse_status status = thin(path, text, size, stride > 0 ? stride : 1, &kept, error);
+  mousse_status status = mo_lines_take(path, text, size, keep_line, &t, error);
   if (status == MOUSSE_OK &&
       json_object_set_new(line, "metrics",
-                          json_stringn(kept.size > 0 ? kept.data : "", kept.size)) != 0)
+                          json_stringn(t.kept.size > 0 ? t.kept.data : "", t.kept.size)) != 0)
     status = no_memory(path, error);
-  mo_buffer_close(&kept);
+  mo_buffer_close(&t.kept);
   mo_release(NULL, text, size + 1);
   return status;
 }

@@ -2,6 +2,7 @@
 #include "study/run_history.h"
 
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/memory.h"
 #include "train/options.h"
 
@@ -70,36 +71,32 @@ static mousse_status add_line(run_history *history, json_t *before, json_t *afte
   return MOUSSE_OK;
 }
 
-static mousse_status parse(run_history *history, const char *path, const char *text,
-                           size_t size, json_t **before, mo_error *error)
+typedef struct history_reader {
+  run_history *history;
+  json_t *before; /* the line before; NULL: none */
+} history_reader;
+
+static mousse_status take_line(void *context, const char *line, size_t size, mo_error *error)
 {
-  size_t number = 0;
-  for (const char *line = text, *end = text + size; line < end;) {
-    json_error_t reason;
-    const char *newline = memchr(line, '\n', (size_t)(end - line));
-    const char *next = newline != NULL ? newline + 1 : end;
-    json_t *entry = json_loadb(line, (size_t)(next - line), JSON_REJECT_DUPLICATES, &reason);
-    number++;
-    if (entry == NULL && newline == NULL) return MOUSSE_OK; /* a killed process' last line */
-    if (entry == NULL)
-      return mo_fail(error, MOUSSE_BAD_FORMAT, "%.300s: line %zu: not JSON: %s", path, number,
-                     reason.text);
-    const mousse_status status = add_line(history, *before, entry, error);
-    json_decref(*before);
-    *before = entry;
-    MO_TRY(status);
-    line = next;
-  }
-  return MOUSSE_OK;
+  history_reader *reader = context;
+  json_error_t reason;
+  json_t *entry = json_loadb(line, size, JSON_REJECT_DUPLICATES, &reason);
+  if (entry == NULL && line[size - 1] != '\n')
+    return MOUSSE_OK; /* a killed process' last line */
+  if (entry == NULL) return mo_fail(error, MOUSSE_BAD_FORMAT, "not JSON: %s", reason.text);
+  const mousse_status status = add_line(reader->history, reader->before, entry, error);
+  json_decref(reader->before);
+  reader->before = entry;
+  return status;
 }
 
 mousse_status run_history_parse(run_history *history, const char *path, const char *text,
                                 size_t size, mo_error *error)
 {
-  json_t *last = NULL;
+  history_reader reader = {history, NULL};
   *history = (run_history){0};
-  const mousse_status status = parse(history, path, text, size, &last, error);
-  json_decref(last);
+  const mousse_status status = mo_lines_take(path, text, size, take_line, &reader, error);
+  json_decref(reader.before);
   if (status != MOUSSE_OK) run_history_release(history);
   return status;
 }

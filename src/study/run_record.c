@@ -2,6 +2,7 @@
 #include "study/run_record.h"
 
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/text.h"
 #include "study/metrics_line.h"
 #include "study/run_mean.h"
@@ -89,15 +90,19 @@ static mousse_status take(run_record *record, record_parts parts, const metrics_
   return parts == RECORD_CURVES ? MOUSSE_OK : take_telemetry(record, line, error);
 }
 
-/* `last`: nothing follows, so damage is that of a killed process. */
-static mousse_status take_line(run_record *record, record_parts parts, const char *text,
-                               size_t size, bool last, mo_error *error)
+typedef struct record_reader {
+  run_record *record;
+  record_parts parts;
+} record_reader;
+
+static mousse_status take_line(void *context, const char *text, size_t size, mo_error *error)
 {
+  const record_reader *reader = context;
   metrics_line line;
   mousse_status status = metrics_line_read(&line, text, size, error);
-  if (status == MOUSSE_BAD_FORMAT && last && text[size - 1] != '\n') return MOUSSE_OK;
+  if (status == MOUSSE_BAD_FORMAT && text[size - 1] != '\n') return MOUSSE_OK;
   MO_TRY(status);
-  status = take(record, parts, &line, error);
+  status = take(reader->record, reader->parts, &line, error);
   metrics_line_release(&line);
   return status;
 }
@@ -105,19 +110,8 @@ static mousse_status take_line(run_record *record, record_parts parts, const cha
 static mousse_status take_lines(run_record *record, record_parts parts, const char *path,
                                 const char *text, size_t size, mo_error *error)
 {
-  size_t number = 0;
-  for (const char *line = text, *end = text + size; line < end;) {
-    mo_error reason = {{0}};
-    const char *newline = memchr(line, '\n', (size_t)(end - line));
-    const char *next = newline != NULL ? newline + 1 : end;
-    const mousse_status status =
-        take_line(record, parts, line, (size_t)(next - line), next == end, &reason);
-    number++;
-    if (status != MOUSSE_OK)
-      return mo_fail(error, status, "%.300s: line %zu: %.160s", path, number, reason.text);
-    line = next;
-  }
-  return MOUSSE_OK;
+  record_reader reader = {record, parts};
+  return mo_lines_take(path, text, size, take_line, &reader, error);
 }
 
 /* A run that was stopped before its first step has no metrics.jsonl. */

@@ -1,0 +1,69 @@
+/* archived_run.c - one line of an archive of runs, read. */
+#include "study/archived_run.h"
+
+#include "base/file.h"
+#include "study/runs.h"
+
+#include <string.h>
+
+static mousse_status bad(const char *what, mo_error *error)
+{
+  return mo_fail(error, MOUSSE_BAD_FORMAT, "%s", what);
+}
+
+static mousse_status take_options(archived_run *run, const archived_study *study,
+                                  const json_t *object, mo_error *error)
+{
+  const char *key = NULL;
+  json_t *value = NULL;
+  char data_dir[MO_SETTING_PATH];
+  train_options *options = &run->options;
+  MO_TRY(options_defaults(options, error));
+  json_object_foreach((json_t *)(uintptr_t)object, key, value)
+  {
+    if (!json_is_string(value)) return bad("the value of an option is not a text", error);
+    MO_TRY(options_set(options, key, json_string_value(value), NULL, error));
+  }
+  if (options->data_dir[0] != '@') return MOUSSE_OK;
+  if (strstr(options->data_dir, "..") != NULL)
+    return bad("its data_dir is not in the study's directory", error);
+  MO_TRY(mo_path_join(data_dir, sizeof data_dir, study->directory,
+                      options->data_dir + strspn(options->data_dir, "@/"), error));
+  return options_set(options, "data_dir", data_dir, NULL, error);
+}
+
+static bool is_name(const char *name)
+{
+  return name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL &&
+         strlen(name) < STUDY_NAME;
+}
+
+static mousse_status take_line(archived_run *run, const archived_study *study,
+                               const json_t *line, mo_error *error)
+{
+  const json_t *options = json_object_get(line, "options");
+  run->name = json_string_value(json_object_get(line, "name"));
+  run->metrics = json_string_value(json_object_get(line, "metrics"));
+  if (run->name == NULL || !is_name(run->name)) return bad("it has no name of a run", error);
+  if (run->metrics == NULL || !json_is_object(options))
+    return bad("it lacks options or metrics", error);
+  MO_TRY(run_result_take(&run->result, json_object_get(line, "result"), "result", error));
+  return take_options(run, study, options, error);
+}
+
+mousse_status archived_run_read(archived_run *run, const archived_study *study,
+                                const char *text, size_t size, mo_error *error)
+{
+  json_error_t reason;
+  run->line = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
+  if (run->line == NULL) return mo_fail(error, MOUSSE_BAD_FORMAT, "not JSON: %s", reason.text);
+  const mousse_status status = take_line(run, study, run->line, error);
+  if (status != MOUSSE_OK) archived_run_release(run);
+  return status;
+}
+
+void archived_run_release(archived_run *run)
+{
+  json_decref(run->line);
+  run->line = NULL;
+}
