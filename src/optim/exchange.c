@@ -112,7 +112,7 @@ mousse_status mo_exchange_grad_scales(mousse_optimizer *opt)
 }
 
 /* Values that are not plain floats travel as floats, which 16 bits are read back from exactly. */
-static int send_share(mousse_optimizer *opt, const mo_param *param, const mo_share *share)
+int mo_exchange_share(mousse_optimizer *opt, const mo_param *param, const mo_share *share)
 {
   const mousse_comm *comm = &opt->comm;
   if (mo_value_plain(&param->storage, param->shape))
@@ -128,17 +128,6 @@ static int send_share(mousse_optimizer *opt, const mo_param *param, const mo_sha
       mo_write_value(&param->storage, param->shape, first, count, opt->exchange);
   }
   return 0;
-}
-
-mousse_status mo_exchange_values(mousse_optimizer *opt)
-{
-  for (size_t i = 0; opt->comm.size > 1 && i < opt->param_count; i++) {
-    const mo_param *param = &opt->params[i];
-    for (size_t s = 0; s < param->share_count && !param->skipped; s++)
-      if (send_share(opt, param, &param->shares[s]) != 0)
-        return mo_come_apart(opt, "share values");
-  }
-  return MOUSSE_OK;
 }
 
 void mo_telemetry_merge(mo_telemetry *all, const mo_telemetry *next, size_t before, size_t more)

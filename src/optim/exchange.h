@@ -29,8 +29,8 @@ mousse_status mo_exchange_norm(mousse_optimizer *opt);
 /* Before the updates: chooses new units where a gradient has left the old ones. */
 mousse_status mo_exchange_grad_scales(mousse_optimizer *opt);
 
-/* After them: every rank's values to all. */
-mousse_status mo_exchange_values(mousse_optimizer *opt);
+/* After them: the values of a share from its owner to all; 0, or it failed. */
+int mo_exchange_share(mousse_optimizer *opt, const mo_param *param, const mo_share *share);
 
 /* What was noted about a parameter, to all. */
 mousse_status mo_exchange_telemetry(mousse_optimizer *opt, mo_param *param);

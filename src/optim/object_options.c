@@ -33,6 +33,11 @@ static const mo_option object_rows[] = {
     MO_NUMBER(
         mo_object_options, schedule_free_power, 2, 0, 8,
         "a step counts in that average with its learning rate to this power; 0: all alike"),
+    /* the last: see mo_object_state_table */
+    MO_SWITCH(
+        mo_object_options, overlap, 0, 1,
+        "send new values to other ranks while the rest is computed, from a thread that calls "
+        "the communicator meanwhile; results are the same"),
 };
 _Static_assert(sizeof object_rows / sizeof *object_rows == MO_OBJECT_OPTIONS, "one flag each");
 
@@ -44,6 +49,8 @@ static const mo_option param_rows[] = {
 };
 
 const mo_option_table mo_object_table = {object_rows, sizeof object_rows / sizeof *object_rows};
+const mo_option_table mo_object_state_table = {object_rows,
+                                               sizeof object_rows / sizeof *object_rows - 1};
 const mo_option_table mo_param_table = {param_rows, sizeof param_rows / sizeof *param_rows};
 
 const mo_option *mo_option_find(mo_option_table table, const char *name)

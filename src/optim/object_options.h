@@ -9,6 +9,7 @@ typedef struct mo_object_options {
   double lr_factor, clip_norm;
   double average, average_from, average_horizon, average_weight; /* see wrappers.h */
   double wrapper, lookahead, lookahead_decay, schedule_free_beta, schedule_free_power;
+  double overlap;
 } mo_object_options;
 
 typedef struct mo_param_options {
@@ -22,8 +23,10 @@ typedef struct mo_option_table {
   size_t count;
 } mo_option_table;
 
-enum { MO_OBJECT_OPTIONS = 11 };
+enum { MO_OBJECT_OPTIONS = 12 };
 extern const mo_option_table mo_object_table, mo_param_table;
+/* Of the object, those that are part of its state: not how fast it is. */
+extern const mo_option_table mo_object_state_table;
 
 /* NULL: no such name. */
 const mo_option *mo_option_find(mo_option_table table, const char *name);

@@ -7,7 +7,7 @@
  *     plan.c         plan, prepare: all memory
  *     same_ranks.c   whether all ranks registered the same
  *     shares.c       which rank owns what
- *     step.c         step, observe; update.c: of one parameter
+ *     step.c         step, observe; update.c: of one parameter; sending.c: to the other ranks
  *     state_save.c   save; state_load.c: load; state_access.c: one array
  *     explain.c      names, help, error texts
  */
@@ -78,10 +78,17 @@ typedef struct mo_param {
   uint64_t fallbacks_told; /* counts.fallbacks when the log was last written to */
 
   /* In the current step. */
-  bool skipped;  /* it has no gradient */
-  float largest; /* of the gradient; negative: not finite */
+  bool skipped;      /* it has no gradient */
+  size_t items_left; /* of the own share's update; see sending.h */
+  float largest;     /* of the gradient; negative: not finite */
   mo_telemetry *telemetry;
 } mo_param;
+
+/* A share in the order in which all are sent; see sending.h. */
+typedef struct mo_sent {
+  double ready; /* flops of its owner until then */
+  uint32_t param, share;
+} mo_sent;
 
 typedef enum mo_phase {
   MO_BUILDING, /* before prepare */
@@ -129,6 +136,8 @@ struct mousse_optimizer {
   double *squares;  /* the sum of its squares, likewise */
   size_t piece_count;
   mo_piece *items; /* of the updates in the current step */
+  mo_sent *sent;
+  size_t sent_count;
   float *exchange; /* MO_EXCHANGE_FLOATS, for talking to other ranks */
   float *verdicts; /* see exchange.h; NULL in a single process */
 

@@ -4,6 +4,7 @@
 #include "linalg/blas.h"
 #include "optim/exchange.h"
 #include "optim/same_ranks.h"
+#include "optim/sending.h"
 #include "optim/shares.h"
 #include "optim/update.h"
 #include "optim/wrappers.h"
@@ -84,7 +85,7 @@ void mo_plan_state(mousse_optimizer *opt, mo_arena *arena)
 
 /* Needed only while planning: zeros to count in. */
 typedef struct counters {
-  double *cost, *ordinal_in_group;
+  double *cost, *ordinal_in_group, *done;
   ranked *ranked;
   mo_loads loads;
   mo_share *shares; /* these are kept */
@@ -97,6 +98,7 @@ static void plan_lists(mousse_optimizer *opt, mo_arena *arena, counters *c)
   opt->work = mo_arena_take(arena, (size_t)opt->threads, sizeof *opt->work);
   opt->exchange = mo_arena_floats(arena, alone ? 0 : MO_EXCHANGE_FLOATS);
   opt->verdicts = mo_arena_floats(arena, alone ? 0 : mo_verdict_count(opt));
+  opt->sent = mo_arena_take(arena, mo_most_shares(opt), sizeof *opt->sent);
   opt->piece_count = 0;
   for (size_t i = 0; i < opt->param_count; i++)
     opt->piece_count += mo_piece_count(mo_elements(opt->params[i].shape));
@@ -109,6 +111,7 @@ static void plan_lists(mousse_optimizer *opt, mo_arena *arena, counters *c)
   c->loads.flops = mo_arena_take(arena, (size_t)opt->comm.size, sizeof *c->loads.flops);
   c->loads.bytes = mo_arena_take(arena, (size_t)opt->comm.size, sizeof *c->loads.bytes);
   c->shares = mo_arena_take(arena, mo_most_shares(opt), sizeof *c->shares);
+  c->done = mo_arena_take(arena, (size_t)opt->comm.size, sizeof *c->done);
   c->ordinal_in_group = mo_arena_take(arena, opt->group_count, sizeof *c->ordinal_in_group);
   for (size_t i = 0; i < opt->param_count; i++)
     opt->params[i].telemetry = mo_arena_take(arena, 1, sizeof(mo_telemetry));
@@ -162,6 +165,7 @@ static bool assign(mousse_optimizer *opt)
   list_pieces(opt);
   sort_by_cost(opt, c.cost, c.ranked);
   mo_assign_shares(opt, c.cost, c.loads, c.shares);
+  mo_sending_plan(opt, c.cost, c.done);
   assign_stagger_offsets(opt, c.ordinal_in_group);
   return true;
 }
@@ -192,6 +196,8 @@ static void give_back(mousse_optimizer *opt)
   opt->largest = NULL;
   opt->squares = NULL;
   opt->pieces = opt->items = NULL;
+  opt->sent = NULL;
+  opt->sent_count = 0;
   opt->exchange = opt->verdicts = NULL;
   for (size_t i = 0; i < opt->param_count; i++) {
     opt->params[i].owner = -1;

@@ -131,7 +131,7 @@ void mo_loading_param_options(mo_loading *l, const mo_param *param)
 void mo_loading_object_options(mo_loading *l)
 {
   const mousse_optimizer *opt = l->s.opt;
-  const setting object = {mo_object_table, &opt->options, opt->options_scheduled, NULL,
+  const setting object = {mo_object_state_table, &opt->options, opt->options_scheduled, NULL,
                           "of the optimizer"};
   get_options(l, &object);
 }

@@ -73,7 +73,7 @@ mousse_status mousse_save(mousse_optimizer *opt, mousse_write_fn write, void *us
   mo_state_stream_put(&s, &version, sizeof version);
   mo_state_stream_put(&s, &count, sizeof count);
   mo_state_stream_put(&s, &opt->steps, sizeof opt->steps);
-  put_options(&s, mo_object_table, &opt->options, opt->options_scheduled);
+  put_options(&s, mo_object_state_table, &opt->options, opt->options_scheduled);
   for (size_t i = 0; i < opt->param_count; i++) put_param(&s, &opt->params[i]);
   const uint64_t checksum = mo_state_stream_checksum(&s);
   mo_state_stream_put(&s, &checksum, sizeof checksum);

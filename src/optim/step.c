@@ -8,6 +8,7 @@
 #include "linalg/vector.h"
 #include "optim/exchange.h"
 #include "optim/inputs.h"
+#include "optim/sending.h"
 #include "optim/update.h"
 #include "optim/wrappers.h"
 
@@ -139,23 +140,37 @@ static mousse_status check_gradients(mousse_optimizer *opt)
 
 static void update_one(void *context, size_t item, int thread)
 {
-  mousse_optimizer *opt = context;
+  mo_sending *sending = context;
+  mousse_optimizer *opt = sending->opt;
   const mo_piece piece = opt->items[item];
   mo_update_item(opt, &opt->params[piece.param], piece.which, thread);
+  mo_sending_done(sending, &opt->params[piece.param]);
 }
 
 /* Costliest first, so that no thread is left with a long one at the end; a thread for which none is
  * left helps with the products of the others (linalg/cut.h). */
-static void update_all(mousse_optimizer *opt)
+static size_t list_items(mousse_optimizer *opt)
 {
   size_t count = 0;
   for (size_t i = 0; i < opt->owned_count; i++) {
-    const mo_param *param = &opt->params[opt->order[i]];
-    const size_t items = param->skipped ? 0 : mo_update_items(opt, param);
-    for (size_t k = 0; k < items; k++)
+    mo_param *param = &opt->params[opt->order[i]];
+    param->items_left = param->skipped ? 0 : mo_update_items(opt, param);
+    for (size_t k = 0; k < param->items_left; k++)
       opt->items[count++] = (mo_piece){(uint32_t)opt->order[i], (uint32_t)k};
   }
-  mo_team_run(opt->threads, count, update_one, opt);
+  return count;
+}
+
+/* What this rank owns, to all ranks, and theirs to this one. */
+static mousse_status update_all(mousse_optimizer *opt)
+{
+  mo_sending sending;
+  const size_t count = list_items(opt);
+  mo_sending_start(&sending, opt);
+  mo_blas_enter();
+  mo_team_run(opt->threads, count, update_one, &sending);
+  mo_blas_leave();
+  return mo_sending_finish(&sending);
 }
 
 static void count_step(mousse_optimizer *opt)
@@ -207,10 +222,7 @@ mousse_status mousse_step(mousse_optimizer *opt)
   MO_TRY(mo_require(opt, MO_READY, "mousse_step"));
   MO_TRY(check_gradients(opt));
   MO_TRY(mo_exchange_grad_scales(opt));
-  mo_blas_enter();
-  update_all(opt);
-  mo_blas_leave();
-  MO_TRY(mo_exchange_values(opt));
+  MO_TRY(update_all(opt));
   count_step(opt);
   warn_of_fallbacks(opt);
   return tell_observer(opt);

@@ -164,6 +164,7 @@ static mousse_status set_wrapper(const train_groups *groups, const train_options
       {"average_from", (double)run->ema_from},
       {"average_horizon", 1 / (1 - run->ema)},
       {"average_weight", run->ema_weight},
+      {"overlap", run->overlap ? 1 : 0},
   };
   for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
     const mousse_status status =

@@ -44,14 +44,24 @@ static double last_backward(const rank_plan *p, const train_options *run)
   return 2.0 / 3.0 * p->compute_seconds * micro / sequences;
 }
 
+/* What of the share goes on behind the updates. */
+static double hidden_share(const rank_plan *p, const train_estimate *e, double share)
+{
+  const double tensors = fmax((double)e->tensor_count / p->ranks, 1.0);
+  return fmin(share, p->optimizer_seconds) * (1.0 - 1.0 / tensors);
+}
+
 static void count_exchange(rank_plan *p, const train_estimate *e, const train_options *run,
                            const plan_machine *machine)
 {
   const traffic sum = sum_traffic(p, e), share = share_traffic(p, e);
   p->sent_bytes = sum.bytes + share.bytes;
   p->messages = sum.messages + share.messages;
-  p->exchange_seconds = seconds_of(sum, machine) + seconds_of(share, machine);
-  p->hidden_seconds = fmin(seconds_of(sum, machine), last_backward(p, run));
+  const double sum_seconds = seconds_of(sum, machine),
+               share_seconds = seconds_of(share, machine);
+  p->exchange_seconds = sum_seconds + share_seconds;
+  p->hidden_seconds =
+      fmin(sum_seconds, last_backward(p, run)) + hidden_share(p, e, share_seconds);
 }
 
 mousse_status rank_plan_make(rank_plan *p, const train_options *run, const gpt_config *config,

@@ -10,12 +10,14 @@
  *     seconds = flops / rate for both + bytes / bandwidth + messages * latency
  *
  * Without overlap, as is the default. With it (--overlap) the sum goes on behind the backward pass of
- * the last micro-batch, two thirds of its time:
+ * the last micro-batch, two thirds of its time, and the share behind the updates, but for the last
+ * of the n tensors of each rank:
  *
- *     seconds = compute + optimizer + share + max(sum - 2/3 compute / micro-batches, 0)
+ *     seconds = compute + optimizer + max(sum - 2/3 compute / micro-batches, 0)
+ *             + share - min(share, optimizer) (n - 1)/n
  *
- * The share of the new weights is not overlapped. What is given or measured makes a prediction of it:
- * the rates of a matrix product, of forward and backward and of the updates, and what the network moves.
+ * What is given or measured makes a prediction of it: the rates of a matrix product, of forward and
+ * backward and of the updates, and what the network moves.
  */
 #ifndef MOUSSE_TRAIN_RANK_PLAN_H
 #define MOUSSE_TRAIN_RANK_PLAN_H
