@@ -8,6 +8,7 @@
  */
 #include "base/utf8.h"
 #include "data/tokenizer/alphabet.h"
+#include "data/tokenizer/chat.h"
 #include "data/tokenizer/sentencepiece.h"
 #include "formats/gguf_parts.h"
 
@@ -201,6 +202,15 @@ static void add_byte_level(gguf_keys *keys, const mo_tokenizer *t, size_t vocabu
   add_merges(keys, t);
 }
 
+static void add_chat_template(gguf_keys *keys, const mo_tokenizer *t)
+{
+  chat_template chat;
+  if (chat_template_open(&chat, t, CHAT_AUTO, NULL) != MOUSSE_OK) return;
+  const char *jinja = chat_template_jinja(&chat);
+  if (jinja != NULL) gguf_add_text(keys, "tokenizer.chat_template", jinja);
+  if (chat.end != t->end_of_text) gguf_add_size(keys, "tokenizer.ggml.eot_token_id", chat.end);
+}
+
 mousse_status gguf_add_tokenizer(gguf_keys *keys, const mo_tokenizer *t, size_t vocabulary,
                                  mo_error *error)
 {
@@ -212,5 +222,6 @@ mousse_status gguf_add_tokenizer(gguf_keys *keys, const mo_tokenizer *t, size_t 
     gguf_add_size(keys, "tokenizer.ggml.eos_token_id", t->end_of_text);
   gguf_add_switch(keys, "tokenizer.ggml.add_bos_token", t->start_of_text != TOKENIZER_NONE);
   gguf_add_switch(keys, "tokenizer.ggml.add_eos_token", false);
+  add_chat_template(keys, t);
   return MOUSSE_OK;
 }

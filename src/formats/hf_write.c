@@ -2,6 +2,7 @@
  * model.safetensors, tokenizer.json, tokenizer_config.json and a model card; for a model that
  * transformers does not know, mousse_model.py runs it. */
 #include "base/file.h"
+#include "data/tokenizer/chat.h"
 #include "formats/formats.h"
 #include "formats/hf_config.h"
 #include "formats/hf_names.h"
@@ -142,6 +143,14 @@ static void name_token(json_t *object, const char *role, const mo_tokenizer *t, 
     json_object_set_new(object, role, json_stringn(token, length));
 }
 
+static void add_chat_template(json_t *object, const mo_tokenizer *t)
+{
+  chat_template chat;
+  if (object == NULL || chat_template_open(&chat, t, CHAT_AUTO, NULL) != MOUSSE_OK) return;
+  const char *jinja = chat_template_jinja(&chat);
+  if (jinja != NULL) json_object_set_new(object, "chat_template", json_string(jinja));
+}
+
 static mousse_status write_tokenizer(const model_export *model, const char *folder,
                                      mo_error *error)
 {
@@ -158,7 +167,18 @@ static mousse_status write_tokenizer(const model_export *model, const char *fold
   name_token(object, "bos_token", t, tokenizer_first(t));
   if (t->sentencepiece && mo_text_table_find(&t->tokens, "<unk>", 5, &unknown))
     name_token(object, "unk_token", t, unknown);
+  add_chat_template(object, t);
   return write_json(object, folder, "tokenizer_config.json", error);
+}
+
+/* What ends a text, and what ends an answer where the tokenizer has a token for that. */
+static json_t *end_tokens(const mo_tokenizer *t)
+{
+  chat_template chat;
+  const bool answers =
+      chat_template_open(&chat, t, CHAT_AUTO, NULL) == MOUSSE_OK && chat.end != t->end_of_text;
+  return answers ? json_pack("[I, I]", (json_int_t)chat.end, (json_int_t)t->end_of_text)
+                 : json_integer((json_int_t)t->end_of_text);
 }
 
 static mousse_status write_generation(const model_export *model, const char *folder,
@@ -166,8 +186,8 @@ static mousse_status write_generation(const model_export *model, const char *fol
 {
   const mo_tokenizer *t = model->tokenizer;
   if (t == NULL || t->end_of_text == TOKENIZER_NONE) return MOUSSE_OK;
-  return write_json(json_pack("{s:I, s:I}", "bos_token_id", (json_int_t)tokenizer_first(t),
-                              "eos_token_id", (json_int_t)t->end_of_text),
+  return write_json(json_pack("{s:I, s:o}", "bos_token_id", (json_int_t)tokenizer_first(t),
+                              "eos_token_id", end_tokens(t)),
                     folder, "generation_config.json", error);
 }
 

@@ -6,6 +6,8 @@ import struct
 import subprocess
 import unittest
 
+import jinja2
+
 from program import MOUSSE, ProgramTest
 
 CHATML = ["<|im_start|>", "<|im_end|>"]
@@ -132,6 +134,32 @@ class Chats(ProgramTest):
         system = subprocess.run([*words, "--system", "Say yes."], cwd=self.folder, input=b"qq\n", capture_output=True, timeout=60)
         self.assertEqual(system.returncode, 0, system.stderr)
         self.assertIn("<|start_header_id|>", self.failure(2, "chat", "--init", "run", "--chat-template", "llama3"))
+
+    def test_exports_have_the_form(self):
+        """Rendered as transformers does, chat_template gives the text that was trained on; plain needs none."""
+        self.lines("a.jsonl", [TALK] * 40)
+        environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True)
+        messages = [{"role": role, "content": text} for role, text in TALK[:-1]]
+        for form, added, end in ("chatml", CHATML, "<|im_end|>"), ("llama3", LLAMA3, "<|eot_id|>"), ("plain", [], None):
+            self.tokenizer(form, added)
+            self.tokenize("a.jsonl", f"data-{form}", "--tokenizer", form, "--val-fraction", "0.5")
+            self.run_mousse("train", *(f"--data-dir data-{form} --preset nano --n-layer 1 --model-dim 32 --n-head 2 "
+                                       f"--sequence-length 32 --batch-size 2 --num-iterations 1 --out run-{form} --quiet").split())
+            self.run_mousse("checkpoint", "export", f"run-{form}", "--format", "hf", "--out", f"hf-{form}", "--quiet")
+            config = json.loads(self.read(f"hf-{form}/tokenizer_config.json"))
+            ends = json.loads(self.read(f"hf-{form}/generation_config.json"))["eos_token_id"]
+            self.run_mousse("checkpoint", "export", f"run-{form}", "--format", "gguf", "--out", f"{form}.gguf", "--quiet")
+            if end is None:
+                self.assertNotIn("chat_template", config)
+                self.assertNotIn(b"chat_template", self.read(f"{form}.gguf"))
+                self.assertEqual(ends, self.ids["<|endoftext|>"])
+                continue
+            found = environment.from_string(config["chat_template"]).render(
+                messages=messages, bos_token="<s>" if form == "llama3" else None, add_generation_prompt=True)
+            asked = "".join(text for text, _ in [*pieces(form, TALK[:-1]), *pieces(form, [("assistant", "")])])
+            self.assertEqual(found, ("<s>" if form == "llama3" else "") + asked[:asked.rindex(end)], form)
+            self.assertIn(config["chat_template"].encode(), self.read(f"{form}.gguf"))
+            self.assertEqual(ends, [self.ids[end], self.ids["<|endoftext|>"]])
 
     def test_what_is_refused(self):
         self.write("a.txt", b"text")

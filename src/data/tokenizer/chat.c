@@ -49,6 +49,27 @@ mousse_status chat_template_open(chat_template *c, const mo_tokenizer *tokenizer
                      : "<|im_start|> and <|im_end|>");
 }
 
+static const char chatml_jinja[] =
+    "{% for message in messages %}"
+    "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+
+/* Begins with the start of the text, which the family's tokenizers have. */
+static const char llama3_jinja[] =
+    "{{ bos_token }}{% for message in messages %}"
+    "{{ '<|start_header_id|>' + message['role'] + '<|end_header_id|>\\n\\n' + "
+    "message['content'] | trim + '<|eot_id|>' }}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}"
+    "{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}"
+    "{% endif %}";
+
+const char *chat_template_jinja(const chat_template *c)
+{
+  return c->form == CHAT_CHATML ? chatml_jinja : c->form == CHAT_LLAMA3 ? llama3_jinja : NULL;
+}
+
 static mousse_status no_memory(mo_error *error)
 {
   return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a message");

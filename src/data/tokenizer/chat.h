@@ -30,6 +30,11 @@ typedef struct chat_template {
 mousse_status chat_template_open(chat_template *chat, const mo_tokenizer *tokenizer,
                                  chat_form wanted, mo_error *error);
 
+/* The form as the Jinja text that other programs take, which render `messages`, and begin the
+ * assistant's with add_generation_prompt; NULL: plain, which needs no tokens of its own and
+ * belongs to no model more than to another. */
+const char *chat_template_jinja(const chat_template *chat);
+
 typedef struct chat_message {
   const char *role, *text; /* role ends in NUL */
   size_t length;
