@@ -58,7 +58,7 @@ static void print_best(const tune_search *t)
   const search_trial *best = search_best(&t->search);
   const study_setting found = tune_setting_at(t, &best->point);
   const study_setting carried = tune_carry(t, found, t->request->run.num_iterations);
-  char details[64];
+  char details[96];
   details_text(found.details, details, sizeof details);
   printf("best of %zu trials of %lld steps: lr %.4g", t->search.count, (long long)t->steps,
          found.lr);

@@ -94,7 +94,7 @@ double cell_rate_loss(const study_evidence *e, const study_cell *c, size_t rate)
 
 double cell_best_rate(const study_cell *c)
 {
-  return c->best < c->rate_count ? c->rates[c->best] : NAN;
+  return c->best < c->rate_count ? cell_best(c).lr : NAN;
 }
 
 double regime_slope(const study_evidence *e, int regime)

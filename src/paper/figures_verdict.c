@@ -194,7 +194,7 @@ static void add_search_row(const study_evidence *e, const study_cell *c, json_t 
 {
   size_t stopped = 0;
   const study_setting best = cell_best(c);
-  char details[64];
+  char details[96];
   json_t *row = results_row(table);
   details_text(best.details, details, sizeof details);
   for (size_t i = 0; i < c->tuning.count; i++)

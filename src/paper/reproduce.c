@@ -148,13 +148,15 @@ static mousse_status make_runs(study_protocol *p, study_runs *runs, const reprod
 static void describe(const reproduction *what, json_t *results)
 {
   const study_scale *s = what->scale;
-  char text[800];
+  char text[900];
   snprintf(
       text, sizeof text,
       "Scale '%s' of docs/evidence-protocol.md. Every contender searches for its learning "
       "rate and momentum together, with %d runs of one seed in the regime %s, then, with %d "
-      "more, for the rates of embedding and head, the weight decay and the memory of its "
-      "statistics; in every other regime it keeps all but the learning rate, which it "
+      "more, for the rates of embedding and head, the weight decay, the memory of its "
+      "statistics and that of the optimizer of embedding and head (Muon and AdamW: the "
+      "learning "
+      "rate again); in every other regime it keeps all but the learning rate, which it "
       "searches with %d runs. The best is then trained with %d other seeds, which chose "
       "nothing; losses and differences, paired by seed, are over those, at the end of the "
       "schedule.",

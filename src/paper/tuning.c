@@ -21,11 +21,23 @@ static double rest_at(const study_cell *cell, const search_point *point)
   return fmin(fmax(rest, least_rest), most_rest);
 }
 
+/* The last of the details is the memory of the optimizer of embedding and head. A contender for
+ * which that was the one before, or that trains all alike, tunes its learning rate again instead,
+ * by half a step. */
+static bool ends_with_rate(const study_contender *who)
+{
+  return strcmp(who->optimizer, "adamw") == 0 || strncmp(who->memory, "scalar.", 7) == 0;
+}
+
 static study_setting setting_at(const study_cell *cell, const search_point *point)
 {
+  const size_t last = STUDY_DETAILS - 1;
   study_setting s = {.lr = lr_at(cell, point), .momentum = 1 - rest_at(cell, point)};
   for (size_t i = 0; i < STUDY_DETAILS; i++)
     s.details[i] = cell->details[i] + (i < cell->tuning.alone ? point->at[2 + i] : 0);
+  if (!ends_with_rate(&study_contenders[cell->who])) return s;
+  s.lr *= pow(2, 0.25 * s.details[last]);
+  s.details[last] = 0;
   return s;
 }
 
@@ -39,7 +51,7 @@ study_setting cell_best(const study_cell *cell)
 mousse_status cell_add_run(const study_cell *cell, const study_setting *with, int seed,
                            study_runs *runs, size_t *index, mo_error *error)
 {
-  char name[STUDY_NAME + 64], more[64]; /* too long a one is refused when it is added */
+  char name[STUDY_NAME + 64], more[96]; /* too long a one is refused when it is added */
   const study_contender *who = &study_contenders[cell->who];
   train_options run = cell->run;
   MO_TRY(options_set_number(&run, "lr", with->lr, error));

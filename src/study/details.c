@@ -8,9 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EMBED, HEAD, DECAY, MEMORY };
+enum { EMBED, HEAD, DECAY, MEMORY, SCALAR };
 
-const char *const study_detail_names[STUDY_DETAILS] = {"embed", "head", "decay", "memory"};
+static const char scalar_memory[] = "scalar.beta2";
+
+const char *const study_detail_names[STUDY_DETAILS] = {"embed", "head", "decay", "memory",
+                                                       "scalar"};
 
 static double factor_of(int which, int at)
 {
@@ -35,7 +38,7 @@ static double value_of(const train_options *run, int which, double factor, const
   case DECAY:
     return factor * default_of(run, "opt.weight_decay");
   default:
-    return 1 - factor * (1 - default_of(run, memory));
+    return 1 - factor * (1 - default_of(run, which == SCALAR ? scalar_memory : memory));
   }
 }
 
@@ -43,7 +46,7 @@ mousse_status details_set(train_options *run, const int at[STUDY_DETAILS], const
                           mo_error *error)
 {
   const char *const keys[STUDY_DETAILS] = {"embed_lr_factor", "head_lr_factor",
-                                           "opt.weight_decay", memory};
+                                           "opt.weight_decay", memory, scalar_memory};
   for (int i = 0; i < STUDY_DETAILS; i++)
     if (at[i] != 0)
       MO_TRY(options_set_number(run, keys[i], value_of(run, i, factor_of(i, at[i]), memory),

@@ -1,5 +1,6 @@
 /* details.h - what is tuned after learning rate and momentum, one option at a time: the learning
- * rates of embedding and head, the weight decay, and the memory of the statistics.
+ * rates of embedding and head, the weight decay, the memory of the statistics, and that of the
+ * optimizer of embedding and head.
  *
  * A detail has a whole number, as a dimension of a search (search.h): half steps from where it
  * starts, which is the optimizer's default. A step is a factor of 2, of the weight decay 4; of a
@@ -11,7 +12,7 @@
 #include "base/error.h"
 #include "train/options.h"
 
-enum { STUDY_DETAILS = 4 };
+enum { STUDY_DETAILS = 5 };
 
 extern const char *const study_detail_names[STUDY_DETAILS]; /* in tables and names of runs */
 

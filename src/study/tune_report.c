@@ -45,7 +45,7 @@ static void add_table(const tune_search *t, json_t *figure)
   for (size_t i = 0; i < sorted.count; i++) {
     const search_trial *trial = &sorted.trials[i];
     const study_setting s = tune_setting_at(t, &trial->point);
-    char details[64];
+    char details[96];
     json_t *row = results_row(table);
     details_text(s.details, details, sizeof details);
     results_number(row, s.lr);

@@ -104,14 +104,15 @@ static void details_set_options(void **state)
   assert_int_equal(options_set(run, "model_dim", "64", &nowhere, &error), MOUSSE_OK);
   details_text((int[STUDY_DETAILS]){0}, text, sizeof text);
   assert_string_equal(text, "");
-  details_text((int[STUDY_DETAILS]){2, 0, -2, 2}, text, sizeof text);
-  assert_string_equal(text, ",embed=2,decay=0.25,memory=2");
-  assert_int_equal(details_set(run, (int[STUDY_DETAILS]){2, -2, 2, 2}, "opt.beta", &error),
+  details_text((int[STUDY_DETAILS]){2, 0, -2, 2, -2}, text, sizeof text);
+  assert_string_equal(text, ",embed=2,decay=0.25,memory=2,scalar=0.5");
+  assert_int_equal(details_set(run, (int[STUDY_DETAILS]){2, -2, 2, 2, 2}, "opt.beta", &error),
                    MOUSSE_OK);
   assert_float_equal(run->embed_lr_factor, 2, 0);
   assert_float_equal(run->head_lr_factor, 1.0 / 16, 0);
   assert_string_equal(run->options[0].value, "0.04");
   assert_string_equal(run->options[1].value, "0.9");
+  assert_string_equal(run->options[2].value, "0.96");
   mo_release(NULL, run, sizeof *run);
 }
 
