@@ -108,6 +108,50 @@ static void add_verdicts(const study_evidence *e, json_t *figure)
     }
 }
 
+/* Directly, without the slope: fewer steps of ours against all of Muon's. */
+static void add_shorter(const study_evidence *e, json_t *figure)
+{
+  static const char *const columns[] = {
+      "contender", "regime", "steps", "final loss", "to Muon with all of them, ±95%",
+      "in words",  NULL};
+  json_t *table = NULL;
+  for (int regime = 0; regime < e->protocol->scale->regime_count; regime++) {
+    const study_cell *c = find(e, regime, "mousse no-graft, shorter");
+    char loss[64], text[64];
+    if (c == NULL) continue;
+    const run_mean difference =
+        run_group_paired(cell_group(e, c), cell_group(e, find(e, regime, "muon")));
+    if (table == NULL)
+      table = results_table(figure, "With fewer steps against all of Muon's", columns);
+    json_t *row = results_row(table);
+    run_mean_text(cell_group(e, c)->final_loss, loss);
+    difference_text(&difference, text);
+    results_text(row, "mousse no-graft");
+    results_text(row, regime_name(e, regime));
+    results_number(row, (double)c->run.num_iterations);
+    results_text(row, loss);
+    results_text(row, text);
+    results_text(row, run_mean_verdict(difference));
+    cell_name_runs(e, c, figure);
+  }
+}
+
+/* The ends of the runs, a chart for each regime. */
+static void draw_curves(const study_evidence *e, json_t *figure)
+{
+  for (int regime = 0; regime < e->protocol->scale->regime_count; regime++) {
+    char title[64];
+    snprintf(title, sizeof title, "Validation loss, %s", regime_name(e, regime));
+    json_t *chart = results_chart(figure, title, results_axis("step", "linear"),
+                                  results_axis("validation loss", "linear"));
+    for (size_t i = 0; i < e->protocol->count; i++) {
+      const study_cell *c = &e->protocol->cells[i];
+      if (c->contender && c->schedule == STUDY_COSINE && c->regime == regime)
+        cell_draw_curve(e, c, chart, c->label);
+    }
+  }
+}
+
 /* Steps saved over the regimes, from small to large: does the gain grow or vanish? */
 static void draw_scaling(const study_evidence *e, json_t *figure)
 {
@@ -153,6 +197,8 @@ void figure_verdict(const study_evidence *e, json_t *figure)
   draw_scaling(e, figure);
   add_control(e, figure);
   add_verdicts(e, figure);
+  add_shorter(e, figure);
+  draw_curves(e, figure);
   for (size_t who = 0; who < study_contender_count && used + 80 < sizeof text; who++) {
     const char *label = study_contenders[who].label;
     if (is_control(label) || find(e, 0, label) == NULL) continue;

@@ -339,6 +339,8 @@ mousse_status protocol_plan(study_protocol *p, const study_scale *scale, study_r
   for (int regime = 0; regime < scale->regime_count; regime++) {
     MO_TRY(add_contenders(p, STUDY_COSINE, regime, request, data_dir, error));
     MO_TRY(add_shorter(p, "muon", "muon, shorter", regime, slope, data_dir, error));
+    MO_TRY(add_shorter(p, "mousse no-graft", "mousse no-graft, shorter", regime,
+                       slope & FIGURE_BIT(verdict), data_dir, error));
   }
   MO_TRY(add_shorter(p, "mousse", "mousse, shorter", 0, own, data_dir, error));
   MO_TRY(add_lengths(p, figures, data_dir, error));

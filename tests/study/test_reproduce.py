@@ -52,7 +52,7 @@ class Reproduce(ProgramTest):
     def check_mean(self, results):
         """One figure's numbers again from the runs' own files: Muon in every regime, and what it gains over AdamW."""
         figures = {figure["id"]: figure for figure in results["figures"]}
-        control, verdicts = figures["verdict"]["tables"]
+        control, verdicts, fewer = figures["verdict"]["tables"]
         tuned = {tuple(row[:2]): row[2:5] for row in figures["tuning"]["tables"][0]["rows"]}
         for regime, _, _, slope, difference, saved, _ in control["rows"]:
             losses = {who: self.final_losses(regime, who, *tuned[who, regime]) for who in ("muon", "adamw")}
@@ -67,6 +67,9 @@ class Reproduce(ProgramTest):
             if wanted > 0:
                 self.assertAlmostEqual(slope, wanted, 6)
                 self.assertAlmostEqual(saved, -gain / wanted, 3)
+            ours = self.final_losses(regime, "mousse no-graft, shorter", *tuned["mousse no-graft", regime])
+            text = [row[4] for row in fewer["rows"] if row[1] == regime][0]
+            self.assertEqual(text.split()[0], f"{sum(ours) / 2 - mean:+.4f}")
 
     def final_losses(self, regime, who, lr, momentum, factors):
         losses = []
