@@ -154,10 +154,10 @@ static void describe(const reproduction *what, json_t *results)
       "Scale '%s' of docs/evidence-protocol.md. Every contender searches for its learning "
       "rate and momentum together, with %d runs of one seed in the regime %s, then, with %d "
       "more, for the rates of embedding and head, the weight decay, the memory of its "
-      "statistics and that of the optimizer of embedding and head (Muon and AdamW: the "
-      "learning "
-      "rate again); in every other regime it keeps all but the learning rate, which it "
-      "searches with %d runs. The best is then trained with %d other seeds, which chose "
+      "statistics, that of the optimizer of embedding and head and the learning rate again "
+      "(Muon and AdamW, which have a memory less: the momentum again as well); in every other "
+      "regime it keeps all but the learning rate, which it searches with %d runs. The best is "
+      "then trained with %d other seeds, which chose "
       "nothing; losses and differences, paired by seed, are over those, at the end of the "
       "schedule.",
       s->name, s->search_runs, s->regimes[0].name, 2 * s->details, s->rates, s->seeds);

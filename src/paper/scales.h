@@ -7,7 +7,12 @@
 #ifndef MOUSSE_PAPER_SCALES_H
 #define MOUSSE_PAPER_SCALES_H
 
-enum { STUDY_MOST_REGIMES = 6 };
+#include "study/details.h"
+
+enum {
+  STUDY_MOST_REGIMES = 6,
+  PAPER_DETAILS = STUDY_DETAILS + 1 /* and what is tuned again at the end (tuning.c) */
+};
 
 typedef struct study_regime {
   const char *name; /* "64x3, 8k": WIDTHxLAYERS, tokens of a batch */

@@ -21,23 +21,28 @@ static double rest_at(const study_cell *cell, const search_point *point)
   return fmin(fmax(rest, least_rest), most_rest);
 }
 
-/* The last of the details is the memory of the optimizer of embedding and head. A contender for
- * which that was the one before, or that trains all alike, tunes its learning rate again instead,
- * by half a step. */
-static bool ends_with_rate(const study_contender *who)
+/* Whether a contender has no memory but its momentum and that of embedding and head, or that of
+ * all alike. */
+static bool has_few_memories(const study_contender *who)
 {
   return strcmp(who->optimizer, "adamw") == 0 || strncmp(who->memory, "scalar.", 7) == 0;
 }
 
+/* After the details come the learning rate again and, of a contender that had one detail less, the
+ * momentum, each by half a step: what the details changed may want others. */
 static study_setting setting_at(const study_cell *cell, const search_point *point)
 {
-  const size_t last = STUDY_DETAILS - 1;
-  study_setting s = {.lr = lr_at(cell, point), .momentum = 1 - rest_at(cell, point)};
+  int at[PAPER_DETAILS] = {0};
+  const bool few = has_few_memories(&study_contenders[cell->who]);
+  study_setting s = {.lr = lr_at(cell, point)};
+  for (size_t i = 0; i < cell->tuning.alone; i++) at[i] = point->at[2 + i];
+  const int rate = at[few ? STUDY_DETAILS - 1 : STUDY_DETAILS],
+            rest = few ? at[STUDY_DETAILS] : 0;
+  s.lr *= pow(2, 0.25 * rate);
+  s.momentum =
+      1 - fmin(fmax(rest_at(cell, point) * pow(2, 0.25 * rest), least_rest), most_rest);
   for (size_t i = 0; i < STUDY_DETAILS; i++)
-    s.details[i] = cell->details[i] + (i < cell->tuning.alone ? point->at[2 + i] : 0);
-  if (!ends_with_rate(&study_contenders[cell->who])) return s;
-  s.lr *= pow(2, 0.25 * s.details[last]);
-  s.details[last] = 0;
+    s.details[i] = cell->details[i] + (few && i == STUDY_DETAILS - 1 ? 0 : at[i]);
   return s;
 }
 

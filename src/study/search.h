@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SEARCH_DIMENSIONS = 7, SEARCH_MOST = 32 };
+enum { SEARCH_DIMENSIONS = 8, SEARCH_MOST = 32 };
 
 typedef struct search_point {
   int at[SEARCH_DIMENSIONS];
