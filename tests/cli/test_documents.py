@@ -102,9 +102,10 @@ class Documents(ProgramTest):
         """Files by the names that documents use: texts, a tokenizer, data, a run and a model folder."""
         os.mkdir(self.path("data"))
         os.symlink(os.path.join(ROOT, "examples"), self.path("examples"))
+        shutil.copytree(os.path.join(ROOT, "docs", "evidence"), self.path("docs/evidence"))  # an archive is written to
         line = "It was a truth that she had not been in want of a good word %d times.\n"
         text = "".join(line % i for i in range(3000)).encode()
-        for name in ("data/austen.txt", "novels.txt", "book.txt", "wikipedia.txt", "TEXT"):
+        for name in ("data/austen.txt", "novels.txt", "book.txt", "wikipedia.txt", "austen.txt", "TEXT"):
             self.write(name, text)
         rows = [{"text": line % i, "prompt": "How often?", "completion": f"{i} times."} for i in range(2000)]
         lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
