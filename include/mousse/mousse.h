@@ -29,8 +29,8 @@
  *             threads. A step uses env.threads OpenMP threads and, while it runs, holds OpenBLAS
  *             to one thread in the whole process. The communicator is called by the thread that
  *             calls the library; with the option overlap, in mousse_step, by another one
- *             meanwhile, never by two at a time (MPI_THREAD_SERIALIZED). After fork() only the parent may go on, unless
- *             env.threads is 1: the child has no OpenMP threads.
+ *             meanwhile, never by two at a time (MPI_THREAD_SERIALIZED). After fork() only the
+ *             parent may go on, unless env.threads is 1: the child has no OpenMP threads.
  * Ranks       [collective] calls are made by every rank, in the same order. All ranks register
  *             the same tensors in the same order and set the same options; prepare compares them
  *             and names the first difference on every rank.
