@@ -110,12 +110,11 @@ static bool sum_fractions(size_t n, const mo_fractions *f, damped d, float *pair
   return true;
 }
 
-/* The fewest terms that are as exact as if every eigenvalue were known to 16%, or to 35% for the
- * longest sides, where a term is dear: less than what a root loses by the time of the next refresh
- * (docs/refresh.md). */
-static mo_fractions usual_fit(size_t n, double power, double low, double high)
+/* The fewest terms that are as exact as if every eigenvalue were known to 35%: less than what a
+ * root loses by the time of the next refresh (docs/refresh.md). */
+static mo_fractions usual_fit(double power, double low, double high)
 {
-  const double limit = fmax((n <= 1024 ? 0.16 : 0.35) * power, 1e-3);
+  const double limit = fmax(0.35 * power, 1e-3);
   mo_fractions f = mo_fractions_fit(power, low, high, 2);
   for (int terms = 3; f.error > limit && terms <= MO_MAX_FRACTIONS; terms++)
     f = mo_fractions_fit(power, low, high, terms);
@@ -175,7 +174,7 @@ void mo_root_by_cholesky(mo_root_pass *pass, mo_root_block block, float *work)
     const double high = fmax(1.5 * highest, d.damping) + d.damping;
     const mo_fractions f = rule->terms > 0
                                ? mo_fractions_fit(rule->power, d.damping, high, rule->terms)
-                               : usual_fit(n, rule->power, d.damping, high);
+                               : usual_fit(rule->power, d.damping, high);
     if (sum_fractions(n, &f, d, block.pair, matrix)) return;
     pass->counts->retries++;
   }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Beside its arrays, a parameter's saved state has names and options: about 3 kB. */
-enum { COPY_BLOCK = 1 << 16, PARAM_BYTES = 1 << 13, FIXED_BYTES = 1 << 16 };
+enum { COPY_BLOCK = 1 << 16, PARAM_BYTES = 1 << 13, FIXED_BYTES = 1 << 16, NICENESS = 10 };
 
 static size_t state_capacity(const gpt_params *params, size_t state_bytes)
 {
@@ -107,9 +107,8 @@ static void note(void *user, const char *text)
   snprintf(b->notices + used, sizeof b->notices - used, "%s\n", text);
 }
 
-static void *work(void *argument)
+static void write_copy(background_save *b)
 {
-  background_save *b = argument;
   const save_request *r = &b->request;
   const run_notices notices = {note, b};
   const checkpoint_numbers numbers = {b->weights, b->average, b->previous, b->optimizer,
@@ -119,6 +118,16 @@ static void *work(void *argument)
   b->status = checkpoint_write(r->root, &b->content, &numbers, &b->error);
   if (b->status == MOUSSE_OK) checkpoint_prune(r->root, b->state.step, &r->rule, &notices);
   atomic_store(&b->finished, true);
+}
+
+/* Threads that compute come first: for what is taken from one of them, all wait at the end of a
+ * loop. On Linux niceness is a thread's own, elsewhere the whole program's. */
+static void *work(void *argument)
+{
+#ifdef __linux__
+  nice(NICENESS);
+#endif
+  write_copy(argument);
   return NULL;
 }
 
@@ -142,7 +151,7 @@ void background_save_start(background_save *b, const save_request *request)
   b->notices[0] = '\0';
   atomic_store(&b->finished, false);
   b->threaded = start_thread(b);
-  if (!b->threaded) work(b);
+  if (!b->threaded) write_copy(b);
   b->running = true;
 }
 
