@@ -102,6 +102,24 @@ static int by_lr(const void *a, const void *b)
   return number_order(((const tried_rate *)a)->lr, ((const tried_rate *)b)->lr);
 }
 
+/* Whether a lower and a higher value than the best one were tried, of learning rate and momentum,
+ * in whatever run: the last details try both again. */
+static bool is_inside(const study_cell *cell)
+{
+  const double margin = 1e-6; /* the same value can come about in two ways */
+  const study_setting best = cell_best(cell);
+  bool lower[2] = {false}, higher[2] = {false};
+  for (size_t i = 0; i < cell->tuning.count; i++) {
+    const study_setting s = setting_at(cell, &cell->tuning.trials[i].point);
+    const double ratio[2] = {s.lr / best.lr, (1 - s.momentum) / (1 - best.momentum)};
+    for (size_t k = 0; k < 2; k++) {
+      lower[k] = lower[k] || ratio[k] < 1 - margin;
+      higher[k] = higher[k] || ratio[k] > 1 + margin;
+    }
+  }
+  return lower[0] && higher[0] && (cell->tuning.together < 2 || (lower[1] && higher[1]));
+}
+
 /* The search at its best momentum, as a line over learning rates. The details that come after
  * it leave both as they are. */
 static void conclude(study_cell *cell)
@@ -123,8 +141,7 @@ static void conclude(study_cell *cell)
     cell->grid[i] = tried[i].run;
     if (tried[i].best) cell->best = i;
   }
-  cell->inside = search_inside(&cell->tuning, 0) &&
-                 (cell->tuning.together < 2 || search_inside(&cell->tuning, 1));
+  cell->inside = is_inside(cell);
 }
 
 void cell_start_from(study_cell *cell, const study_cell *other)
