@@ -61,7 +61,7 @@ mousse_status cell_add_run(const study_cell *cell, const study_setting *with, in
   train_options run = cell->run;
   MO_TRY(options_set_number(&run, "lr", with->lr, error));
   MO_TRY(options_set_number(&run, who->momentum, with->momentum, error));
-  MO_TRY(details_set(&run, with->details, who->memory, error));
+  MO_TRY(details_set(&run, (size_t)run.model_dim, with->details, who->memory, error));
   MO_TRY(options_set_number(&run, "seed", seed, error));
   details_text(with->details, more, sizeof more);
   snprintf(name, sizeof name, "%s,lr=%.4g,momentum=%.4g%s,seed=%d", cell->name, with->lr,

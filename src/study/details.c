@@ -28,13 +28,14 @@ static double default_of(const train_options *run, const char *key)
   return option != NULL ? option->initial : NAN;
 }
 
-static double value_of(const train_options *run, int which, double factor, const char *memory)
+static double value_of(const train_options *run, size_t width, int which, double factor,
+                       const char *memory)
 {
   switch (which) {
   case EMBED:
-    return factor;
+    return factor * groups_lr_factor(run, GPT_EMBED, width);
   case HEAD:
-    return factor * (groups_are_alike(run) ? 1 : 1 / sqrt((double)run->model_dim));
+    return factor * groups_lr_factor(run, GPT_HEAD, width);
   case DECAY:
     return factor * default_of(run, "opt.weight_decay");
   default:
@@ -42,15 +43,15 @@ static double value_of(const train_options *run, int which, double factor, const
   }
 }
 
-mousse_status details_set(train_options *run, const int at[STUDY_DETAILS], const char *memory,
-                          mo_error *error)
+mousse_status details_set(train_options *run, size_t width, const int at[STUDY_DETAILS],
+                          const char *memory, mo_error *error)
 {
   const char *const keys[STUDY_DETAILS] = {"embed_lr_factor", "head_lr_factor",
                                            "opt.weight_decay", memory, scalar_memory};
   for (int i = 0; i < STUDY_DETAILS; i++)
     if (at[i] != 0)
-      MO_TRY(options_set_number(run, keys[i], value_of(run, i, factor_of(i, at[i]), memory),
-                                error));
+      MO_TRY(options_set_number(run, keys[i],
+                                value_of(run, width, i, factor_of(i, at[i]), memory), error));
   return MOUSSE_OK;
 }
 

@@ -76,7 +76,7 @@ static mousse_status apply(const tune_search *t, study_setting s, train_options 
     snprintf(key, sizeof key, "%s%s", is_mu ? "" : "opt.", t->momentum);
     MO_TRY(options_set_number(run, key, s.momentum, error));
   }
-  return details_set(run, s.details, "", error);
+  return details_set(run, t->width, s.details, "", error);
 }
 
 /* A run as it is meant, but short, quiet and without a place of its own. */
@@ -93,6 +93,13 @@ static mousse_status trial_options(const tune_search *t, int64_t steps, int64_t 
   return options_check(run, error);
 }
 
+/* Trials at a time; a wave has no more. */
+static size_t tune_jobs(const tune_search *t)
+{
+  const int jobs = t->request->execution.jobs;
+  return jobs < 1 ? 1 : jobs < TUNE_WAVE ? (size_t)jobs : TUNE_WAVE;
+}
+
 static mousse_status execute(tune_search *t, int *stopped, mo_error *error)
 {
   MO_TRY(study_execute(&t->runs, &t->request->execution, stopped, error));
@@ -104,18 +111,34 @@ static mousse_status execute(tune_search *t, int *stopped, mo_error *error)
   return MOUSSE_OK;
 }
 
-/* Seconds of all steps of the trials that were made, as if one after the other. */
-static mousse_status spent_seconds(const tune_search *t, double *seconds, mo_error *error)
+/* How long a trial took, by the clock. */
+static mousse_status trial_seconds(const tune_search *t, size_t run, double *seconds,
+                                   mo_error *error)
 {
-  *seconds = 0;
-  for (size_t i = 0; i < t->runs.count; i++) {
-    run_record record;
-    if (!study_run_ended(&t->runs.runs[i])) continue;
-    MO_TRY(run_record_read(&record, t->runs.runs[i].directory, RECORD_CURVES, error));
-    for (size_t k = 0; k < record.step_count; k++)
-      if (isfinite(record.steps[k].seconds)) *seconds += record.steps[k].seconds;
-    run_record_release(&record);
+  run_record record;
+  MO_TRY(run_record_read(&record, t->runs.runs[run].directory, RECORD_CURVES, error));
+  *seconds = isfinite(record.result.wall_seconds) ? record.result.wall_seconds : 0;
+  run_record_release(&record);
+  return MOUSSE_OK;
+}
+
+/* Adds the time of a wave that was made: each of its trials began when one of the jobs was free.
+ * From what the trials say, so that a search that goes on comes to the same sum. */
+static mousse_status count_wave(tune_search *t, mo_error *error)
+{
+  double busy[TUNE_WAVE] = {0}, wave = 0;
+  const size_t jobs = tune_jobs(t);
+  for (size_t i = 0; i < t->waiting_count; i++) {
+    size_t first = 0;
+    double seconds = 0;
+    MO_TRY(trial_seconds(t, t->waiting[i], &seconds, error));
+    for (size_t k = 1; k < jobs; k++)
+      if (busy[k] < busy[first]) first = k;
+    busy[first] += seconds;
+    wave = fmax(wave, busy[first]);
+    t->longest = fmax(t->longest, seconds);
   }
+  t->elapsed += wave;
   return MOUSSE_OK;
 }
 
@@ -130,23 +153,25 @@ static mousse_status probe(tune_search *t, int *stopped, mo_error *error)
   run_record record;
   MO_TRY(run_record_read(&record, t->runs.runs[at].directory, RECORD_CURVES, error));
   t->step_seconds = record.step_seconds;
+  t->width = (size_t)record.options.model_dim;
   run_record_release(&record);
   return MOUSSE_OK;
 }
 
-/* As long as the time allows for all trials, a fifth of it left for validations and waiting. */
+/* As long as the time allows for all trials, a third of it left for validations, for jobs that
+ * find no trial, and for trials that slow each other down. */
 static mousse_status choose_steps(tune_search *t, mo_error *error)
 {
   const tune_request *r = t->request;
-  const double trials = TUNE_TRIALS + 2 * 2, jobs = (double)r->execution.jobs;
-  const double fit = 0.8 * r->seconds * jobs / (trials * t->step_seconds);
+  const double trials = TUNE_TRIALS + 2 * 2, jobs = (double)tune_jobs(t), share = 2.0 / 3;
+  const double fit = share * r->seconds * jobs / (trials * t->step_seconds);
   const double least = fmin((double)r->run.num_iterations, TUNE_LEAST_STEPS);
   if (fit < least)
     return mo_fail(error, MOUSSE_OUT_OF_RANGE,
                    "--minutes %g is too short: %g trials of at least %g steps take about %.0f "
                    "minutes here",
                    r->seconds / 60, trials, least,
-                   ceil(least * trials * t->step_seconds / (0.8 * jobs * 60)));
+                   ceil(least * trials * t->step_seconds / (share * jobs * 60)));
   t->steps = (int64_t)fmin((double)r->run.num_iterations, fit);
   return MOUSSE_OK;
 }
@@ -196,15 +221,11 @@ static mousse_status add_trial(tune_search *t, size_t i, mo_error *error)
 /* The next wave, unless the time would not last for it; the first three trials are always made. */
 static mousse_status add_wave(tune_search *t, mo_error *error)
 {
-  double spent = 0;
-  const double jobs = (double)t->request->execution.jobs;
-  MO_TRY(study_look(&t->runs, error));
-  MO_TRY(spent_seconds(t, &spent, error));
-  const size_t count = search_next(&t->search, t->points, TUNE_WAVE);
-  const double wave = (double)count * (double)t->steps * t->step_seconds;
+  const size_t count = search_next(&t->search, t->points, TUNE_WAVE), jobs = tune_jobs(t);
+  const size_t rounds = (count + jobs - 1) / jobs;
+  const double wave = (double)rounds * fmax(t->longest, (double)t->steps * t->step_seconds);
   t->waiting_count = 0;
-  t->out_of_time =
-      count > 0 && t->search.count >= 3 && spent + wave > t->request->seconds * jobs;
+  t->out_of_time = count > 0 && t->search.count >= 3 && t->elapsed + wave > t->request->seconds;
   for (size_t i = 0; i < count && !t->out_of_time; i++) {
     MO_TRY(add_trial(t, i, error));
     t->waiting_count++;
@@ -218,6 +239,7 @@ static mousse_status make_trials(tune_search *t, int *stopped, mo_error *error)
   while (t->waiting_count > 0) {
     MO_TRY(execute(t, stopped, error));
     if (*stopped != 0) return MOUSSE_OK;
+    MO_TRY(count_wave(t, error));
     for (size_t i = 0; i < t->waiting_count; i++)
       search_add(&t->search, t->points[i], study_run_loss(&t->runs.runs[t->waiting[i]]),
                  t->waiting[i]);

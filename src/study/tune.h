@@ -32,6 +32,9 @@ typedef struct tune_search {
   study_runs runs;
   int64_t steps;        /* of a trial */
   double step_seconds;  /* of the probe */
+  size_t width;         /* of the model, as the probe found it */
+  double elapsed;       /* seconds of the waves made so far, by the clock */
+  double longest;       /* of a trial */
   double lr, rest;      /* where it starts; rest: 1 - momentum */
   const char *momentum; /* the option: "mu" or "beta1"; NULL: it has none */
   search search;

@@ -51,6 +51,27 @@ class Tune(ProgramTest):
         self.assertEqual(self.losses("killed"), self.losses("whole"))
         self.assertEqual(self.read("killed/best.yaml"), self.read("whole/best.yaml"))
 
+    def factors(self, directory, option, detail):
+        """What the trials of a detail that went up and down have for an option."""
+        folder = os.path.join(self.folder, directory, "runs")
+        found = {}
+        for name in os.listdir(folder):
+            if f",{detail}=" in name:
+                text = self.read(f"{directory}/runs/{name}/run.yaml").decode()
+                found[name.rsplit(f",{detail}=")[1].split(",")[0]] = float(text.split(f"{option}: ")[1].split()[0])
+        return found["0.5"], found["2"]
+
+    def test_rates_of_embedding_and_head_start_from_what_the_run_has(self):
+        small = "tune --preset nano --sequence-length 32 --batch-size 2 --data-dir data --val-tokens 256 --num-iterations 10 " \
+                "--optimizer muon --minutes 20 --quiet --out".split()
+        self.run_mousse(*small, "preset")  # its width is the preset's, 128
+        low, high = self.factors("preset", "head_lr_factor", "head")
+        self.assertAlmostEqual(low, 0.5 / 128**0.5, 6)
+        self.assertAlmostEqual(high, 2 / 128**0.5, 6)
+        self.run_mousse(*small, "given", "--head-lr-factor", "0.2", "--embed-lr-factor", "3")
+        self.assertEqual(self.factors("given", "head_lr_factor", "head"), (0.1, 0.4))
+        self.assertEqual(self.factors("given", "embed_lr_factor", "embed"), (1.5, 6))
+
     def test_trials_are_as_long_as_the_time_allows(self):
         words = ["tune", *MODEL, "--num-iterations", "1000000", "--optimizer", "adamw"]
         self.run_mousse(*words, "--out", "short", "--minutes", "0.25", "--quiet")
