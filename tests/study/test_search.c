@@ -92,27 +92,29 @@ static void details_follow_one_by_one(void **state)
   assert_true(search_inside(&s, 0) && search_inside(&s, 1));
 }
 
-/* A factor of 1 sets nothing; the others go by the optimizer's own defaults. */
+/* A factor of 1 sets nothing; the others go by what the run has, or by the optimizer's defaults. */
 static void details_set_options(void **state)
 {
   (void)state;
   train_options *run = mo_allocate(NULL, sizeof *run);
   mo_error error = {{0}};
   char text[64];
-  const run_notices nowhere = {NULL, NULL};
   assert_int_equal(options_defaults(run, &error), MOUSSE_OK);
-  assert_int_equal(options_set(run, "model_dim", "64", &nowhere, &error), MOUSSE_OK);
   details_text((int[STUDY_DETAILS]){0}, text, sizeof text);
   assert_string_equal(text, "");
   details_text((int[STUDY_DETAILS]){2, 0, -2, 2, -2}, text, sizeof text);
   assert_string_equal(text, ",embed=2,decay=0.25,memory=2,scalar=0.5");
-  assert_int_equal(details_set(run, (int[STUDY_DETAILS]){2, -2, 2, 2, 2}, "opt.beta", &error),
-                   MOUSSE_OK);
+  assert_int_equal(
+      details_set(run, 64, (int[STUDY_DETAILS]){2, -2, 2, 2, 2}, "opt.beta", &error),
+      MOUSSE_OK);
   assert_float_equal(run->embed_lr_factor, 2, 0);
   assert_float_equal(run->head_lr_factor, 1.0 / 16, 0);
   assert_string_equal(run->options[0].value, "0.04");
   assert_string_equal(run->options[1].value, "0.9");
   assert_string_equal(run->options[2].value, "0.96");
+  assert_int_equal(details_set(run, 64, (int[STUDY_DETAILS]){2, 2}, "", &error), MOUSSE_OK);
+  assert_float_equal(run->embed_lr_factor, 4, 0); /* twice what it was set to above */
+  assert_float_equal(run->head_lr_factor, 1.0 / 8, 0);
   mo_release(NULL, run, sizeof *run);
 }
 
