@@ -3,8 +3,8 @@
  * optimizer of embedding and head.
  *
  * A detail has a whole number, as a dimension of a search (search.h): half steps from where it
- * starts, which is what the run says or the optimizer's default. A step is a factor of 2, of the weight decay 4; of a
- * memory 1 - beta is multiplied.
+ * starts: for the rates of embedding and head what the run has, else the optimizer's default. A
+ * step is a factor of 2, of the weight decay 4; of a memory 1 - beta is multiplied.
  */
 #ifndef MOUSSE_STUDY_DETAILS_H
 #define MOUSSE_STUDY_DETAILS_H
@@ -16,7 +16,8 @@ enum { STUDY_DETAILS = 5 };
 
 extern const char *const study_detail_names[STUDY_DETAILS]; /* in tables and names of runs */
 
-/* Sets those that are not 0 in a run of a model of that width. memory: the option, as "opt.beta". */
+/* Sets those that are not 0, in a run of a model of that width. memory: the option, as
+ * "opt.beta". */
 mousse_status details_set(train_options *run, size_t width, const int at[STUDY_DETAILS],
                           const char *memory, mo_error *error);
 
