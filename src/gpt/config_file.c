@@ -159,8 +159,9 @@ int gpt_config_fill_json(const gpt_config *config, void *target)
   json_t *object = target;
   const gpt_config c = gpt_config_resolved(config);
   gpt_config bare = {.n_head = c.n_head, .n_embd = c.n_embd};
-  const gpt_config paper = gpt_config_resolved(&bare);
+  gpt_config paper = gpt_config_resolved(&bare);
   int failed = 0;
+  if (c.n_embd % c.n_head != 0) paper.head_size = 0; /* heads of any size: not to be guessed */
 #define CONFIG_NEEDED(member)                                                                  \
   failed |= add(object, #member, json_integer((json_int_t)c.member));
 #define CONFIG_SIZE(member)                                                                    \

@@ -141,11 +141,11 @@ size_t mo_polar_work_doubles(size_t rows, size_t cols)
 bool mo_polar(size_t rows, size_t cols, float *x, double *work)
 {
   const size_t k = rows < cols ? rows : cols, length = svd_doubles(rows, cols);
+  if (!countable(length) || !all_finite_float(x, rows * cols)) return false;
   double *a = work, *left = a + rows * cols; /* row-major rows x k */
   double *right = left + rows * k;           /* row-major k x cols */
   double *values = right + k * cols, *rest = values + k;
   lapack_int *integers = (lapack_int *)(void *)(rest + length);
-  if (!countable(length) || !all_finite_float(x, rows * cols)) return false;
   for (size_t i = 0; i < rows * cols; i++) a[i] = (double)x[i];
 
   /* Column-major, this is the transpose: its left factor is our right one. */

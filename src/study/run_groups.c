@@ -108,17 +108,16 @@ static mousse_status no_memory(mo_error *error)
 
 static mousse_status add_to_group(run_groups *groups, const run_record *record, mo_error *error)
 {
-  run_group *group = groups->list;
-  const run_group *end = group + groups->count;
-  while (group < end && !same_group(group->runs[0], record)) group++;
-  if (group == end) {
-    if (!mo_grow(NULL, &groups->list, &groups->capacity, groups->count + 1, sizeof *group))
+  size_t at = 0;
+  while (at < groups->count && !same_group(groups->list[at].runs[0], record)) at++;
+  if (at == groups->count) {
+    if (!mo_grow(NULL, &groups->list, &groups->capacity, at + 1, sizeof *groups->list))
       return no_memory(error);
-    group = &groups->list[groups->count++];
-    run_group_start(group);
-    group->lr = run_record_lr(record);
+    groups->count++;
+    run_group_start(&groups->list[at]);
+    groups->list[at].lr = run_record_lr(record);
   }
-  return run_group_add(group, record, error);
+  return run_group_add(&groups->list[at], record, error);
 }
 
 static size_t algorithm_rank(const run_group *group)

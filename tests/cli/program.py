@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
 class ProgramTest(unittest.TestCase):
     """Each test runs in a folder of its own."""
 
-    timeout = 60  # seconds of one call
+    timeout = 600  # seconds of one call: it ends what hangs, and judges no speed
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="mousse-test-")

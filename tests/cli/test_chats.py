@@ -126,12 +126,12 @@ class Chats(ProgramTest):
         self.run_mousse("train", *("--data-dir data --preset nano --n-layer 1 --model-dim 32 --n-head 2 --sequence-length 96 "
                                    "--batch-size 8 --num-iterations 120 --lr 0.04 --out run --quiet").split())
         words = [MOUSSE, "chat", "--init", "run", "--temperature", "0", "--tokens", "30", "--quiet"]
-        done = subprocess.run(words, cwd=self.folder, input=b"qqq\nqq\n\n/new\nqqqq\n", capture_output=True, timeout=60)
+        done = subprocess.run(words, cwd=self.folder, input=b"qqq\nqq\n\n/new\nqqqq\n", capture_output=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.decode().split(), ["yes."] * 3)  # an empty line after an end adds nothing
-        text = subprocess.run([*words, "--chat-template", "none"], cwd=self.folder, input=b"qqq\n", capture_output=True, timeout=60)
+        text = subprocess.run([*words, "--chat-template", "none"], cwd=self.folder, input=b"qqq\n", capture_output=True, timeout=600)
         self.assertTrue(text.stdout.startswith(b"qqq"), text.stdout)  # one text, which is shown
-        system = subprocess.run([*words, "--system", "Say yes."], cwd=self.folder, input=b"qq\n", capture_output=True, timeout=60)
+        system = subprocess.run([*words, "--system", "Say yes."], cwd=self.folder, input=b"qq\n", capture_output=True, timeout=600)
         self.assertEqual(system.returncode, 0, system.stderr)
         self.assertIn("<|start_header_id|>", self.failure(2, "chat", "--init", "run", "--chat-template", "llama3"))
 

@@ -50,7 +50,7 @@ def commands(text):
 class Documents(ProgramTest):
     def understood(self, words, where):
         """Options and their values are checked before help is shown."""
-        done = subprocess.run([MOUSSE, *words, "--help"], cwd=self.folder, capture_output=True, timeout=60)
+        done = subprocess.run([MOUSSE, *words, "--help"], cwd=self.folder, capture_output=True, timeout=600)
         self.assertEqual(done.returncode, 0, f"{where}: mousse {shlex.join(words)}: {done.stderr.decode()}")
         self.assertNotIn(b"is called", done.stderr, f"{where}: mousse {shlex.join(words)}")
 

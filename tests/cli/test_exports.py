@@ -160,7 +160,7 @@ class Scripts(ProgramTest):
         self.assertGreater(len(scripts), 6)
         for name in scripts:
             with self.subTest(name):
-                done = subprocess.run([os.path.join(folder, name), "--help"], capture_output=True, text=True, timeout=60)
+                done = subprocess.run([os.path.join(folder, name), "--help"], capture_output=True, text=True, timeout=600)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn(name, done.stdout)
                 self.assertEqual(done.stderr, "")

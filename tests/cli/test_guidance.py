@@ -30,7 +30,7 @@ class Guidance(ProgramTest):
     @classmethod
     def call(cls, *words, **environment):
         return subprocess.run([MOUSSE, *words], cwd=cls.shared, capture_output=True, text=True, errors="replace",
-                              timeout=60, stdin=subprocess.DEVNULL, env={**os.environ, **environment})
+                              timeout=600, stdin=subprocess.DEVNULL, env={**os.environ, **environment})
 
     def done(self, *words, **environment):
         process = self.call(*words, **environment)
@@ -87,7 +87,7 @@ class Guidance(ProgramTest):
         while not os.path.exists(log) or os.path.getsize(log) == 0:
             self.assertIsNone(process.poll())
         process.terminate()
-        self.assertIn(f"next: {MOUSSE} train --out runs/long\n", process.communicate(timeout=60)[1])
+        self.assertIn(f"next: {MOUSSE} train --out runs/long\n", process.communicate(timeout=600)[1])
 
     def test_what_machines_read_is_only_that(self):
         run = "runs/it's a book"

@@ -90,12 +90,12 @@ class Usage(ProgramTest):
         for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
             self.write("a.txt", b"".join(b"one two three %d\n" % i for i in range(9000)))
             script = f'"$0" tokenize a.txt --out "d{closed}" {closed}'
-            subprocess.run(["sh", "-c", script, MOUSSE], cwd=self.folder, check=True, capture_output=True, timeout=60)
+            subprocess.run(["sh", "-c", script, MOUSSE], cwd=self.folder, check=True, capture_output=True, timeout=600)
             self.output("data", f"d{closed}")
         for closed in (">&- 2>&-", "2>&-", "<&- >&- 2>&-"):
             script = (f'"$0" train --preset nano --n-layer 1 --model-dim 16 --n-head 2 --sequence-length 16 --batch-size 2 '
                       f'--num-iterations 3 --val-loss-every 1 --data-dir "d<&-" --out "r{closed}" {closed}')
-            subprocess.run(["sh", "-c", script, MOUSSE], cwd=self.folder, check=True, capture_output=True, timeout=60)
+            subprocess.run(["sh", "-c", script, MOUSSE], cwd=self.folder, check=True, capture_output=True, timeout=600)
             lines = [json.loads(line) for line in self.read(f"r{closed}/metrics.jsonl").splitlines()]
             self.assertEqual([line["step"] for line in lines if "loss" in line], [1, 2, 3])
             self.assertEqual(self.read(f"r{closed}/lock").count(b"step"), 0)
@@ -107,7 +107,7 @@ class Usage(ProgramTest):
         for words in (("train", "--config", "c.yaml"), ("train", "--out", evil), ("tokenize", evil, "--out", "y"),
                       ("data", evil), ("generate", "--init", evil), (evil,), ("train", b"--" + evil),
                       ("sweep", "--lr", evil, "--out", "s"), ("report", evil), ("eval", "--init", evil)):
-            done = subprocess.run([MOUSSE, *words], cwd=self.folder, capture_output=True, timeout=60)
+            done = subprocess.run([MOUSSE, *words], cwd=self.folder, capture_output=True, timeout=600)
             self.assertNotEqual(done.returncode, 0, words)
             text = (done.stdout + done.stderr).decode(errors="replace")
             self.assertNotRegex(text, "[\x00-\x08\x0b-\x1f\x7f-\x9f]", words)

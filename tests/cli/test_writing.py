@@ -18,7 +18,7 @@ class Writing(ProgramTest):
 
     def generate(self, *words, **more):
         done = subprocess.run([MOUSSE, "generate", "--init", "run", "--quiet", *words], cwd=self.folder,
-                              capture_output=True, timeout=60, **more)
+                              capture_output=True, timeout=600, **more)
         self.assertEqual(done.returncode, 0, done.stderr.decode())
         return done.stdout
 
@@ -64,7 +64,7 @@ class Writing(ProgramTest):
     def test_chat_reads_lines(self):
         done = subprocess.run([MOUSSE, "chat", "--init", "run", "--tokens", "5", "--no-stop"], cwd=self.folder,
                               input=b"It was\n\n/temperature nan\n/nothing\n/new\n/show\nAnd\n/quit\nnever\n",
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr.decode())
         self.assertTrue(done.stdout.startswith(b"It was"))
         self.assertIn(b"\nAnd", done.stdout)
@@ -114,7 +114,7 @@ class Completion(ProgramTest):
     def shell(self, command):
         path = os.path.dirname(MOUSSE) + os.pathsep + os.environ["PATH"]
         done = subprocess.run(command, cwd=self.folder, env=dict(os.environ, PATH=path, HOME=self.folder),
-                              capture_output=True, timeout=60, text=True)
+                              capture_output=True, timeout=600, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 

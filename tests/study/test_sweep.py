@@ -86,7 +86,7 @@ class Sweep(ProgramTest):
         while not any(b'"loss"' in self.read(path) for path in glob.glob(self.path("s/*/metrics.jsonl"))):
             time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
-        said, _ = process.communicate(timeout=60)
+        said, _ = process.communicate(timeout=600)
         self.assertEqual(process.returncode, -signal.SIGTERM)
         self.assertIn("the same command continues", said)
         self.assertTrue(glob.glob(self.path("s/*/checkpoints/step-*")))

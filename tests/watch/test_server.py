@@ -180,7 +180,7 @@ class Token(Case):
     def test_bad_options(self):
         for options, words in ((["--bind", "nowhere"], "expected an address"), (["--token", "a b"], "letters, digits"),
                                (["--bind", "0.0.0.0", "--token", "x" * 60 + "\n"], "letters, digits")):
-            done = subprocess.run([PROGRAM, "watch", str(self.runs), *options], capture_output=True, text=True, timeout=60)
+            done = subprocess.run([PROGRAM, "watch", str(self.runs), *options], capture_output=True, text=True, timeout=600)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(words, done.stderr)
 
@@ -188,7 +188,7 @@ class Token(Case):
         with server.Server(PROGRAM, self.runs) as first, server.Server(PROGRAM, self.runs) as second:
             self.assertNotEqual(first.port, second.port)
             done = subprocess.run([PROGRAM, "watch", str(self.runs), "--port", str(first.port)], capture_output=True,
-                                  text=True, timeout=60)
+                                  text=True, timeout=600)
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"port {first.port}", done.stderr)
 
@@ -346,7 +346,7 @@ class Beside(Case):
 
 class Terminal(Case):
     def screen(self, **environment):
-        done = subprocess.run([PROGRAM, "watch", str(self.runs), "--terminal"], capture_output=True, text=True, timeout=60,
+        done = subprocess.run([PROGRAM, "watch", str(self.runs), "--terminal"], capture_output=True, text=True, timeout=600,
                               env={**os.environ, **environment})
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.splitlines()

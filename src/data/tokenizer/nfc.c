@@ -253,7 +253,7 @@ bool nfc_add(mo_buffer *out, const char *text, size_t length)
     done = start = end;
     step = end - at;
   }
-  if (fine) fine = mo_buffer_add(out, text + done, length - done);
+  if (fine && done < length) fine = mo_buffer_add(out, text + done, length - done);
   mo_id_list_close(&list);
   return fine;
 }
