@@ -2,10 +2,10 @@
 #include "gpt/config.h"
 
 #include "base/text.h"
+#include "gpt/name_pattern.h"
 
 #include <float.h>
 #include <math.h>
-#include <regex.h>
 #include <string.h>
 
 /* Far above any model that runs here, and low enough that no product of two of them wraps. */
@@ -65,42 +65,21 @@ static mousse_status check_rope(const gpt_config *c, mo_error *error)
   if (r.rope_scaling == GPT_SCALING_LINEAR) return MOUSSE_OK;
   MO_TRY(check_number("rope_low", r.rope_low, 1e-3, 1e6, error));
   MO_TRY(check_number("rope_high", r.rope_high, r.rope_low * (1 + 1e-9), 1e6, error));
-  return check_number("rope_context", r.rope_context, 1, LARGEST_SEQUENCE, error);
-}
-
-/* A pattern may come from a stranger's file: without counts and references to what was matched
- * before, it cannot take much memory or time. */
-static bool is_plain(const char *pattern)
-{
-  bool escaped = false;
-  for (const char *at = pattern; *at != '\0'; at++) {
-    if (*at == '{' || (escaped && *at >= '0' && *at <= '9')) return false;
-    escaped = *at == '\\' && !escaped;
-  }
-  return true;
+  MO_TRY(check_number("rope_context", r.rope_context, 1, LARGEST_SEQUENCE, error));
+  if (r.rope_context == floor(r.rope_context)) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "rope_context is %g, expected a whole number",
+                 r.rope_context);
 }
 
 static mousse_status check_lora(const gpt_config *c, mo_error *error)
 {
   regex_t expression;
-  char reason[200] = "";
   if (c->lora_rank == 0) return MOUSSE_OK;
   MO_TRY(check_range("lora_rank", c->lora_rank, LARGEST_RANK, error));
   MO_TRY(check_number("lora_alpha", c->lora_alpha, 0, 1e6, error));
-  if (!is_plain(c->lora_targets))
-    return mo_fail(
-        error, MOUSSE_INVALID_ARGUMENT,
-        "lora_targets: '%.100s' has counts {} or references \\1, which are not taken",
-        c->lora_targets);
-  const int wrong = regcomp(&expression, c->lora_targets, REG_EXTENDED | REG_NOSUB);
-  if (wrong == 0) {
-    regfree(&expression);
-    return MOUSSE_OK;
-  }
-  regerror(wrong, &expression, reason, sizeof reason);
-  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                 "lora_targets: '%.100s' is not a regular expression: %s", c->lora_targets,
-                 reason);
+  MO_TRY(name_pattern_open(&expression, "lora_targets", c->lora_targets, error));
+  regfree(&expression);
+  return MOUSSE_OK;
 }
 
 mousse_status gpt_config_check(const gpt_config *c, mo_error *error)

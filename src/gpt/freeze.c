@@ -2,9 +2,8 @@
  * looked for in their names, or because they have adapters beside them; and which tensors have
  * gradients then. */
 #include "gpt/choice.h"
+#include "gpt/name_pattern.h"
 #include "gpt/params.h"
-
-#include <regex.h>
 
 static size_t mark(gpt_params *params, const regex_t *expression)
 {
@@ -20,7 +19,6 @@ static size_t mark(gpt_params *params, const regex_t *expression)
 mousse_status gpt_freeze(gpt_params *params, const char *pattern, mo_error *error)
 {
   regex_t expression;
-  char reason[200] = "";
   for (size_t i = 0; params->config.lora_rank > 0 && i < params->base_count; i++)
     params->tensors[i].frozen = true;
   if (pattern[0] == '\0') return MOUSSE_OK;
@@ -28,12 +26,7 @@ mousse_status gpt_freeze(gpt_params *params, const char *pattern, mo_error *erro
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "freeze: with lora_rank all tensors but the adapters are frozen already; "
                    "lora_targets says which matrices have one");
-  const int wrong = regcomp(&expression, pattern, REG_EXTENDED | REG_NOSUB);
-  if (wrong != 0) {
-    regerror(wrong, &expression, reason, sizeof reason);
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "freeze: '%.100s' is not a regular expression: %s", pattern, reason);
-  }
+  MO_TRY(name_pattern_open(&expression, "freeze", pattern, error));
   const size_t count = mark(params, &expression);
   regfree(&expression);
   if (count == 0)

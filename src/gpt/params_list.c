@@ -1,9 +1,9 @@
 /* params_list.c - the tensors of params.def for one configuration, and behind them the adapters of
  * those that lora_targets names: counted, and listed. */
+#include "gpt/name_pattern.h"
 #include "gpt/params.h"
 
 #include <math.h>
-#include <regex.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,7 +128,8 @@ static void list_all(tensor_listing *list, const gpt_config *c, gpt_model_tensor
 static tensor_listing open_listing(const gpt_config *c)
 {
   tensor_listing list = {.rank = c->lora_rank};
-  if (list.rank > 0 && regcomp(&list.targets, c->lora_targets, REG_EXTENDED | REG_NOSUB) != 0)
+  if (list.rank > 0 &&
+      name_pattern_open(&list.targets, "lora_targets", c->lora_targets, NULL) != MOUSSE_OK)
     list.rank = 0;
   return list;
 }

@@ -2,8 +2,8 @@
 #include "train/lr_factors.h"
 
 #include "base/text.h"
+#include "gpt/name_pattern.h"
 
-#include <regex.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,14 +60,7 @@ static mousse_status apply(const factor_entry *entry, const gpt_params *params, 
                            mo_error *error)
 {
   regex_t expression;
-  char reason[200] = "";
-  const int wrong = regcomp(&expression, entry->pattern, REG_EXTENDED | REG_NOSUB);
-  if (wrong != 0) {
-    regerror(wrong, &expression, reason, sizeof reason);
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "lr_factor: '%.100s' is not a regular expression: %s", entry->pattern,
-                   reason);
-  }
+  MO_TRY(name_pattern_open(&expression, "lr_factor", entry->pattern, error));
   const size_t count = mark(&expression, entry->factor, params, factors);
   regfree(&expression);
   if (count > 0) return MOUSSE_OK;

@@ -103,6 +103,25 @@ static void test_against_the_references(void **state)
   assert_int_equal(wrong, 0);
 }
 
+/* Few columns, so that each one's share of a trace or a norm counts. */
+static void test_narrow_matrices_against_the_references(void **state)
+{
+  (void)state;
+  static const row narrow[] = {{"newtonmuon", "eps=1", 1e-2},   {"kfac", "eps=1", 2e-2},
+                               {"limuon", "rank=1", 1e-2},      {"mousse", "eps=0.1", 1e-2},
+                               {"shampoo", "eps=0.1", 1e-2},    {"normuon", "", 1e-3},
+                               {"soapmuon", "eps=0.01", 2e-2},  {"muon2", "", 1e-2},
+                               {"fismo", "trace_norm=1", 1e-2}, {"pmuon", "eps=0.1", 1e-2},
+                               {"klshampoo", "eps=0.01", 2e-2}};
+  static const size_t narrow_shapes[][2] = {{9, 2}, {3, 8}};
+  size_t wrong = 0;
+  for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
+    for (size_t s = 0; s < 2; s++)
+      wrong += check(narrow[i].algorithm, narrow_shapes[s], narrow[i].options, FULL,
+                     narrow[i].tolerance);
+  assert_int_equal(wrong, 0);
+}
+
 typedef struct reduction {
   const char *algorithm, *options, *to, *to_options;
   double tolerance;
@@ -272,6 +291,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_against_the_references),
+      cmocka_unit_test(test_narrow_matrices_against_the_references),
       cmocka_unit_test(test_reductions),
       cmocka_unit_test(test_the_sum_is_made_of_its_parts),
   };

@@ -412,6 +412,24 @@ static void test_defaults_are_the_published_ones(void **state)
     expect_default(rows[i].algorithm, rows[i].name, rows[i].value);
 }
 
+/* Of every algorithm the name with a letter too many. */
+static void test_misspelt_names_are_guessed(void **state)
+{
+  (void)state;
+  const char *name;
+  rig r;
+  rig_start(&r, NULL);
+  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++) {
+    char wrong[64], guess[80];
+    int group = 0;
+    snprintf(wrong, sizeof wrong, "%sq", name);
+    snprintf(guess, sizeof guess, "did you mean '%s'?", name);
+    assert_int_equal(mousse_add_group(r.opt, wrong, &group), MOUSSE_UNKNOWN_NAME);
+    assert_error_mentions(r.opt, guess);
+  }
+  rig_stop(&r);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -424,6 +442,7 @@ int main(void)
       cmocka_unit_test(test_every_option_changes_the_result),
       cmocka_unit_test(test_neighbours_do_not_matter),
       cmocka_unit_test(test_defaults_are_the_published_ones),
+      cmocka_unit_test(test_misspelt_names_are_guessed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

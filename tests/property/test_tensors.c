@@ -336,6 +336,10 @@ static void test_bad_tensors(void **state)
   REFUSED("multiple of 2", t.grad_type = MOUSSE_FLOAT16; t.grad = (char *)g + 1);
   REFUSED("its own value", t.grad = w + 10);
   REFUSED("already", t.name = "p0");
+  char longest[1024];
+  memset(longest, 'n', sizeof longest);
+  longest[1023] = '\0';
+  REFUSED("1 to 1023 characters", t.name = longest); /* with [0][0] behind it */
 #undef REFUSED
   assert_int_equal(mousse_add_tensor(r.opt, 0, NULL), bad);
   assert_int_equal(mousse_add_tensor(r.opt, 5, &good), MOUSSE_UNKNOWN_NAME);

@@ -102,6 +102,7 @@ static void factors_that_are_refused(void **state)
                {"wte=1|", "is not PATTERN=FACTOR"},
                {"wte=1|h.0", "'h.0' is not PATTERN=FACTOR"},
                {"h.[0=1", "is not a regular expression"},
+               {"h{1000}=1", "has counts {}"},
                {"encoder=0.5", "no trained tensor's name has 'encoder' in it"}};
   train_options run = one_step(state, "run");
   gpt_config config;

@@ -122,6 +122,10 @@ static void adapters_that_are_refused(void **state)
   c = adapted("c_(q");
   assert_int_equal(gpt_params_create(&params, &c, true, NULL, &error), MOUSSE_INVALID_ARGUMENT);
   assert_non_null(strstr(error.text, "is not a regular expression"));
+  c = adapted(
+      "c_q++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++");
+  assert_int_equal(gpt_params_create(&params, &c, true, NULL, &error), MOUSSE_INVALID_ARGUMENT);
+  assert_non_null(strstr(error.text, "more than 8 +"));
   c = adapted("((c{255}){255}){255}");
   assert_int_equal(gpt_params_create(&params, &c, true, NULL, &error), MOUSSE_INVALID_ARGUMENT);
   assert_non_null(strstr(error.text, "has counts"));

@@ -45,9 +45,11 @@ static void test_freezing_that_is_refused(void **state)
   (void)state;
   static const struct {
     const char *pattern, *expected;
-  } cases[] = {{"h.[0-3", "is not a regular expression"},
-               {"encoder", "no tensor's name has 'encoder' in it"},
-               {".", "nothing would be trained"}};
+  } cases[] = {
+      {"h.[0-3", "is not a regular expression"},
+      {"((((((((((((((((((((h+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+", "more than 8 +"},
+      {"encoder", "no tensor's name has 'encoder' in it"},
+      {".", "nothing would be trained"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mo_error error = {{0}};
     gpt_params *params = NULL;

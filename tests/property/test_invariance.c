@@ -1,0 +1,223 @@
+/* test_invariance.c - what an update must not depend on: on what other matrices left in the work
+ * memory, on the scale that state is kept on, on the way a tiny gradient lies in memory. */
+#include "property/against.h"
+#include "reference/dense.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 12, COLS = 17, COUNT = ROWS * COLS };
+
+static void clear_gradient(rig_param *p)
+{
+  memset(p->grad, 0, p->count * sizeof *p->grad);
+  for (size_t i = 0; i < RIG_MAX_INPUTS; i++) {
+    const mousse_input *input = mousse_algorithm_input(p->algorithm, i);
+    if (input == NULL) break;
+    if (input->rows != input->cols) memset(p->inputs[i], 0, p->count * sizeof(float));
+  }
+}
+
+/* The same matrix at the same step, whatever else the optimizer has. */
+static void give(rig_param *p, uint64_t step, bool nothing)
+{
+  fill_normal(p->grad, p->count, 1, 11, step);
+  fill_inputs(p, step);
+  if (nothing) clear_gradient(p);
+}
+
+/* A matrix whose first gradients are 0, after a larger one on the same thread has filled the
+ * work memory, and alone. */
+static void check_company(const char *algorithm, const char *options)
+{
+  mousse_env env = MOUSSE_ENV_INIT;
+  rig both, alone;
+  env.threads = 1;
+  rig_single(&alone, &env, algorithm, ROWS, COLS, options);
+  rig_start(&both, &env);
+  rig_add(&both, algorithm, 2 * ROWS, 2 * COLS, options);
+  rig_add(&both, algorithm, ROWS, COLS, options);
+  rig_prepare(&both);
+  float *before = rig_weights(&alone);
+  memcpy(both.params[1].value, before, COUNT * sizeof *before);
+  for (uint64_t t = 1; t <= 14; t++) {
+    give(&both.params[0], t, false);
+    give(&both.params[1], t, t <= 3);
+    give(&alone.params[0], t, t <= 3);
+    assert_int_equal(mousse_step(both.opt), MOUSSE_OK);
+    assert_int_equal(mousse_step(alone.opt), MOUSSE_OK);
+    if (memcmp(both.params[1].value, alone.params[0].value, COUNT * sizeof(float)) != 0)
+      fail_msg("%s '%s': step %d depends on another matrix", algorithm, options, (int)t);
+    if (t <= 3 && !rig_weights_are(&alone, before))
+      fail_msg("%s '%s': moves without a gradient", algorithm, options);
+  }
+  free(before);
+  rig_stop(&both);
+  rig_stop(&alone);
+}
+
+static void test_company_does_not_matter(void **state)
+{
+  (void)state;
+  static const char *const more[][2] = {
+      {"mousse", "weight_decay=0 refresh_every=2 refresh=qr"},
+      {"soap", "weight_decay=0 refresh_every=2"},
+      {"spectral", "weight_decay=0 kernel=many nesterov=0"},
+      {"spectral", "weight_decay=0 kernel=two"},
+      {"limuon", "weight_decay=0 rank=1"},
+  };
+  const char *name;
+  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++)
+    check_company(name, "weight_decay=0");
+  for (size_t i = 0; i < sizeof more / sizeof *more; i++) check_company(more[i][0], more[i][1]);
+}
+
+/* Gradients of 2^38 still fit the scale that state begins with, those of 2^44 do not: state is
+ * converted in the middle of the run, and the weights follow the reference, which has no scale. */
+static void check_crossing(const char *algorithm, const char *options, double from, double to)
+{
+  rig r;
+  rig_single(&r, NULL, algorithm, ROWS, COLS, options);
+  rig_param *p = &r.params[0];
+  ref_optimizer *reference = ref_create(algorithm, ROWS, COLS, options);
+  double *inputs[REF_INPUTS] = {NULL};
+  double *start = to_double(p->value, COUNT), *expected = ref_copy(start, COUNT);
+  for (uint64_t t = 1; t <= 16; t++) {
+    give_inputs(p, t, reference, inputs);
+    fill_normal(p->grad, COUNT, t <= 8 ? from : to, 12, t);
+    double *g = to_double(p->grad, COUNT);
+    ref_step(reference, expected, g);
+    assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+    free(g);
+  }
+  double *found = to_double(p->value, COUNT);
+  const double moved = distance(expected, start, COUNT);
+  const double wrong = distance(found, expected, COUNT);
+  if (!(wrong <= 0.03 * moved))
+    fail_msg("%s '%s' from %g to %g: off by %g on a way of %g", algorithm, options, from, to,
+             wrong, moved);
+  free(found);
+  free(expected);
+  free(start);
+  for (size_t i = 0; i < REF_INPUTS; i++) free(inputs[i]);
+  ref_free(reference);
+  rig_stop(&r);
+}
+
+static void test_state_changes_its_scale(void **state)
+{
+  (void)state;
+  static const char *const rows[][2] = {{"muon", ""},
+                                        {"mousse", ""},
+                                        {"mousse", "sides=left"},
+                                        {"shampoo", ""},
+                                        {"soap", ""},
+                                        {"normuon", ""},
+                                        {"adamuon", ""},
+                                        {"muon2", ""},
+                                        {"asgo", ""},
+                                        {"caspr", ""},
+                                        {"fismo", "trace_norm=1"},
+                                        {"klshampoo", ""},
+                                        {"klsoap", ""},
+                                        {"pmuon", ""},
+                                        {"soapmuon", ""},
+                                        {"sinksoap", ""},
+                                        {"dion2", ""},
+                                        {"sumo", ""},
+                                        {"limuon", ""},
+                                        {"kfac", ""},
+                                        {"newtonmuon", ""}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    check_crossing(rows[i][0], rows[i][1], 0x1p38, 0x1p44);
+    check_crossing(rows[i][0], rows[i][1], 0x1p44, 0x1p38);
+  }
+}
+
+/* By columns in memory and not by rows, which is read another way; tiny, so that the scale counts. */
+static void test_tiny_gradients_by_columns(void **state)
+{
+  (void)state;
+  const char *name;
+  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++) {
+    rig plain, r;
+    rig_single(&plain, NULL, name, ROWS, COLS, "");
+    rig_start(&r, NULL);
+    rig_param *p = rig_new_param(&r, ROWS, COLS);
+    p->algorithm = name;
+    assert_int_equal(mousse_add_group(r.opt, name, &p->group), MOUSSE_OK);
+    const mousse_tensor tensor = {.struct_size = sizeof tensor,
+                                  .name = "p0",
+                                  .rows = ROWS,
+                                  .cols = COLS,
+                                  .transposed = 1,
+                                  .value = p->value,
+                                  .grad = p->grad};
+    assert_int_equal(mousse_add_tensor(r.opt, p->group, &tensor), MOUSSE_OK);
+    bind_inputs(r.opt, name, "p0", ROWS, COLS, p->inputs);
+    rig_prepare(&r);
+    for (size_t i = 0; i < COUNT; i++)
+      p->value[i % COLS * ROWS + i / COLS] = plain.params[0].value[i];
+    for (uint64_t t = 1; t <= 12; t++) {
+      fill_normal(plain.params[0].grad, COUNT, 0x1p-70, 13, t);
+      for (size_t i = 0; i < COUNT; i++)
+        p->grad[i % COLS * ROWS + i / COLS] = plain.params[0].grad[i];
+      fill_inputs(&plain.params[0], t);
+      fill_inputs(p, t);
+      assert_int_equal(mousse_step(plain.opt), MOUSSE_OK);
+      assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+    }
+    for (size_t i = 0; i < COUNT; i++)
+      if (p->value[i % COLS * ROWS + i / COLS] != plain.params[0].value[i])
+        fail_msg("%s: element %zu", name, i);
+    rig_stop(&r);
+    rig_stop(&plain);
+  }
+}
+
+/* How far W went along itself in one step whose gradient is this multiple of W. */
+static double went_along(const char *radius, double multiple, float weights[COUNT])
+{
+  rig r;
+  double along = 0;
+  char options[80];
+  snprintf(options, sizeof options, "radius=%s weight_decay=0 lr=0.01", radius);
+  rig_single(&r, NULL, "spectral", ROWS, COLS, options);
+  rig_param *p = &r.params[0];
+  float *start = rig_weights(&r);
+  for (size_t i = 0; i < COUNT; i++) p->grad[i] = (float)(multiple * (double)start[i]);
+  assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+  for (size_t i = 0; i < COUNT; i++)
+    along += ((double)p->value[i] - (double)start[i]) * (double)start[i];
+  memcpy(weights, p->value, COUNT * sizeof(float));
+  free(start);
+  rig_stop(&r);
+  return along;
+}
+
+/* The brake halves what would make W longer, and leaves alone what makes it shorter. */
+static void test_the_brake(void **state)
+{
+  (void)state;
+  float free_weights[COUNT], braked_weights[COUNT];
+  const double longer = went_along("free", -1, free_weights);
+  const double braked = went_along("brake", -1, braked_weights);
+  assert_true(longer > 0);
+  assert_true(fabs(braked - longer / 2) < 1e-3 * longer);
+  assert_true(went_along("free", 1, free_weights) < 0);
+  went_along("brake", 1, braked_weights);
+  assert_memory_equal(free_weights, braked_weights, sizeof free_weights);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_company_does_not_matter),
+      cmocka_unit_test(test_state_changes_its_scale),
+      cmocka_unit_test(test_tiny_gradients_by_columns),
+      cmocka_unit_test(test_the_brake),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
