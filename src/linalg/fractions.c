@@ -209,16 +209,6 @@ static void improve(fit *f, bool (*find_step)(const fit *, equations *), int ste
   }
 }
 
-static void sort_terms(mo_fractions *f)
-{
-  for (int i = 1; i < f->count; i++)
-    for (int j = i; j > 0 && f->shift[j] < f->shift[j - 1]; j--) {
-      const double shift = f->shift[j], weight = f->weight[j];
-      f->shift[j] = f->shift[j - 1], f->weight[j] = f->weight[j - 1];
-      f->shift[j - 1] = shift, f->weight[j - 1] = weight;
-    }
-}
-
 mo_fractions mo_fractions_fit(double power, double low, double high, int count)
 {
   enum { SQUARES_STEPS = 12, EXTREMES_STEPS = 6 };
@@ -236,6 +226,5 @@ mo_fractions mo_fractions_fit(double power, double low, double high, int count)
     result.shift[j] = high * best.shift[j];
     result.weight[j] = value * best.c[2 + j] * best.value[j] * result.shift[j];
   }
-  sort_terms(&result);
   return result;
 }

@@ -122,10 +122,8 @@ static mousse_status check_gradients(mousse_optimizer *opt)
   const mousse_status inputs = mo_check_inputs(opt);
   const mo_param *bad = first_not_finite(opt);
   mo_verdict verdict = {bad != NULL, opt->observe != NULL, inputs != MOUSSE_OK};
-  const mo_error input_error = opt->error;
   MO_TRY(mo_exchange_verdicts(opt, &verdict));
   opt->watched = verdict.observer;
-  if (inputs != MOUSSE_OK) opt->error = input_error;
   if (inputs != MOUSSE_OK) return inputs;
   if (bad != NULL) return not_finite(opt, bad);
   if (verdict.bad_input)

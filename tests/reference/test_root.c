@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "check.h"
 #include "optim/root.h"
+#include "optim/root_block.h"
 #include "reference/dense.h"
 
 #include <math.h>
@@ -357,6 +358,22 @@ static void test_identity_and_multiply(void **state)
     }
 }
 
+/* Eigenvalues below a fifth of the damping, and below the rounding of float statistics, are 0. */
+static void test_what_counts_as_nothing(void **state)
+{
+  (void)state;
+  static const struct {
+    double eps, above, below;
+  } cases[] = {{1e-6, 2.01e-7, 1.99e-7}, {1, 4.78e-7, 4.76e-7}};
+  for (size_t i = 0; i < 2; i++) {
+    const mo_root_rule rule = {.damping = MO_DAMP_TRACE, .eps = cases[i].eps};
+    double values[] = {cases[i].below, cases[i].above, 1.0};
+    mo_root_damp(3, &rule, values);
+    assert_true(fabs(values[1] - values[0] - cases[i].above) < 1e-15);
+    assert_true(fabs(values[2] - values[0] - 1.0) < 1e-12);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -368,6 +385,7 @@ int main(void)
       cmocka_unit_test(test_cholesky_sees_the_largest_eigenvalue),
       cmocka_unit_test(test_cholesky_on_a_long_side),
       cmocka_unit_test(test_identity_and_multiply),
+      cmocka_unit_test(test_what_counts_as_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

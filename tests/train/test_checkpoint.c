@@ -92,6 +92,40 @@ static void lengths_and_absence_are_noticed(void **state)
   }
 }
 
+static void sizes_are_those_of_all_files(void **state)
+{
+  const train_options run = tiny_run(state);
+  char root[256], path[512];
+  checkpoint_info info;
+  uint64_t bytes = 0;
+  const char *name;
+  execute(&run);
+  snprintf(root, sizeof root, "%s/run/checkpoints", (const char *)*state);
+  for (size_t i = 0; (name = checkpoint_file(i)) != NULL; i++) {
+    struct stat file;
+    snprintf(path, sizeof path, "%s/step-0000000004/%s", root, name);
+    if (stat(path, &file) == 0) bytes += (uint64_t)file.st_size;
+  }
+  assert_int_equal(checkpoint_look_up(root, 4, &info, NULL), MOUSSE_OK);
+  assert_true(bytes > 0);
+  assert_int_equal(info.bytes, bytes);
+}
+
+/* Its state would be read as another optimizer's. */
+static void another_optimizer_is_refused(void **state)
+{
+  train_options run = tiny_run(state);
+  const train_display display = {.user = NULL};
+  train_outcome outcome;
+  mo_error error = {{0}};
+  execute(&run);
+  tiny_set(&run, "optimizer", "soap");
+  tiny_set(&run, "num_iterations", "6");
+  assert_int_not_equal(train_execute(&run, &mo_comm_self, &display, &outcome, &error),
+                       MOUSSE_OK);
+  assert_non_null(strstr(error.text, "started with optimizer 'mousse'"));
+}
+
 static void damaged_manifests(void **state)
 {
   static const char *const cases[] = {
@@ -167,6 +201,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       scratch_test(every_flipped_bit_is_noticed),
       scratch_test(lengths_and_absence_are_noticed),
+      scratch_test(sizes_are_those_of_all_files),
+      scratch_test(another_optimizer_is_refused),
       scratch_test(damaged_manifests),
       scratch_test(damaged_trainer_states),
       scratch_test(listing),
