@@ -55,6 +55,24 @@ static void small_ones_are_exact(void **state)
   }
 }
 
+/* A multiple of a matrix has that multiple of its spectrum. */
+static void the_scale_does_not_matter(void **state)
+{
+  (void)state;
+  static const double scales[] = {0x1p-40, 0x1p-10, 0x1p10, 0x1p40};
+  diagonal d = {.n = LARGE}, scaled = {.n = LARGE};
+  mo_outline o, of_scaled;
+  for (size_t i = 0; i < LARGE; i++) d.values[i] = 1 + (double)(i * i % 97);
+  assert_true(outline_of(&d, &o));
+  for (size_t s = 0; s < sizeof scales / sizeof *scales; s++) {
+    for (size_t i = 0; i < LARGE; i++) scaled.values[i] = scales[s] * d.values[i];
+    assert_true(outline_of(&scaled, &of_scaled));
+    assert_near(of_scaled.highest, scales[s] * o.highest, 1e-9);
+    assert_near(of_scaled.q50, scales[s] * o.q50, 1e-9);
+    assert_near(of_scaled.effective_rank, o.effective_rank, 1e-9);
+  }
+}
+
 /* From 1e-3 to 1, evenly by their logarithms: quantiles within a factor, the largest closely. */
 static void large_ones_in_outline(void **state)
 {
@@ -178,6 +196,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(small_ones_are_exact), cmocka_unit_test(large_ones_in_outline),
-      cmocka_unit_test(odd_ones), cmocka_unit_test(observers_are_told)};
+      cmocka_unit_test(the_scale_does_not_matter), cmocka_unit_test(odd_ones),
+      cmocka_unit_test(observers_are_told)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
