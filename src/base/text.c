@@ -123,8 +123,11 @@ mo_suggestion mo_suggest(const char *word)
 
 void mo_suggest_from(mo_suggestion *suggestion, const char *name)
 {
+  const size_t length = strlen(suggestion->word), other = strlen(name);
+  const size_t apart = length > other ? length - other : other - length; /* at least that far */
+  const size_t near_enough = length / 3 + 1;
+  if (apart > near_enough || apart >= suggestion->distance) return;
   const size_t distance = edit_distance(suggestion->word, name);
-  const size_t near_enough = strlen(suggestion->word) / 3 + 1;
   if (distance > near_enough || distance >= suggestion->distance) return;
   suggestion->best = name;
   suggestion->distance = distance;

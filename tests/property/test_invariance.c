@@ -136,6 +136,43 @@ static void test_state_changes_its_scale(void **state)
   }
 }
 
+/* What a wrapper keeps are weights, which have no such scale: gradients of 2^44 after those of 2^38
+ * leave there what gradients of 64 after those of 1 do. */
+static void read_wrapped(const char *wrapper, const char *array, double scale, float *values)
+{
+  rig r;
+  rig_start(&r, NULL);
+  rig_add(&r, "muon", ROWS, COLS, "weight_decay=0");
+  assert_int_equal(mousse_set_text(r.opt, MOUSSE_OBJECT, "wrapper", wrapper), MOUSSE_OK);
+  assert_int_equal(mousse_set(r.opt, MOUSSE_OBJECT, "average", 1), MOUSSE_OK);
+  rig_prepare(&r);
+  for (uint64_t t = 1; t <= 16; t++) {
+    fill_normal(r.params[0].grad, COUNT, t <= 8 ? scale : 64 * scale, 14, t);
+    assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+  }
+  if (mousse_state_read(r.opt, "p0", array, values, COUNT) != MOUSSE_OK)
+    fail_msg("%s %s: %s", wrapper, array, mousse_error(r.opt));
+  rig_stop(&r);
+}
+
+static void test_wrappers_keep_weights(void **state)
+{
+  (void)state;
+  static const char *const rows[][2] = {{"none", "average"},
+                                        {"lookahead", "base"},
+                                        {"lookahead", "direction"},
+                                        {"schedule_free", "iterate"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    float small[COUNT], large[COUNT];
+    read_wrapped(rows[i][0], rows[i][1], 1, small);
+    read_wrapped(rows[i][0], rows[i][1], 0x1p38, large);
+    for (size_t k = 0; k < COUNT; k++)
+      if (!(fabsf(small[k] - large[k]) <= 1e-4f))
+        fail_msg("%s %s: %g and %g", rows[i][0], rows[i][1], (double)small[k],
+                 (double)large[k]);
+  }
+}
+
 /* By columns in memory and not by rows, which is read another way; tiny, so that the scale counts. */
 static void test_tiny_gradients_by_columns(void **state)
 {
@@ -216,6 +253,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_company_does_not_matter),
       cmocka_unit_test(test_state_changes_its_scale),
+      cmocka_unit_test(test_wrappers_keep_weights),
       cmocka_unit_test(test_tiny_gradients_by_columns),
       cmocka_unit_test(test_the_brake),
   };
