@@ -122,6 +122,18 @@ static void test_narrow_matrices_against_the_references(void **state)
   assert_int_equal(wrong, 0);
 }
 
+/* Most eigenvalues are then 0, and the floors under them count. */
+static void test_low_rank_against_the_references(void **state)
+{
+  (void)state;
+  static const row low[] = {{"klshampoo", "", 2e-2}, {"kfac", "", 2e-2}};
+  size_t wrong = 0;
+  for (size_t i = 0; i < sizeof low / sizeof *low; i++)
+    for (size_t s = 1; s < SHAPES; s++)
+      wrong += check(low[i].algorithm, shapes[s], low[i].options, 2, low[i].tolerance);
+  assert_int_equal(wrong, 0);
+}
+
 typedef struct reduction {
   const char *algorithm, *options, *to, *to_options;
   double tolerance;
@@ -292,6 +304,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_against_the_references),
       cmocka_unit_test(test_narrow_matrices_against_the_references),
+      cmocka_unit_test(test_low_rank_against_the_references),
       cmocka_unit_test(test_reductions),
       cmocka_unit_test(test_the_sum_is_made_of_its_parts),
   };

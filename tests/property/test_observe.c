@@ -64,6 +64,38 @@ static void test_watching_changes_nothing(void **state)
   }
 }
 
+/* What docs/optimizers.md says: the RMS of the step divided by lr. */
+static void test_the_step_is_as_long_as_reported(void **state)
+{
+  (void)state;
+  const char *name;
+  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++) {
+    const mousse_env env = {.struct_size = sizeof env, .threads = 1};
+    rig r;
+    watch w = {0};
+    double lr = 0;
+    rig_single(&r, &env, name, 8, 6, "weight_decay=0");
+    assert_int_equal(mousse_get(r.opt, 0, "lr", &lr), MOUSSE_OK);
+    assert_int_equal(mousse_observe(r.opt, look, &w), MOUSSE_OK);
+    for (uint64_t t = 1; t <= 7; t++) {
+      float *before = rig_weights(&r);
+      double squares = 0;
+      w.last_update_rms[0] = 0;
+      rig_step(&r, t);
+      for (size_t i = 0; i < 48; i++) {
+        const double moved = (double)r.params[0].value[i] - (double)before[i];
+        squares += moved * moved;
+      }
+      const double expected = sqrt(squares / 48) / lr;
+      if (!(fabs(w.last_update_rms[0] - expected) <= 2e-3 * expected))
+        fail_msg("%s step %d: %g is reported, %g was taken", name, (int)t, w.last_update_rms[0],
+                 expected);
+      free(before);
+    }
+    rig_stop(&r);
+  }
+}
+
 /* 0/0 lurks in every ratio that is reported. */
 static void test_zero_gradients_report_no_nan(void **state)
 {
@@ -86,6 +118,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_watching_changes_nothing),
+      cmocka_unit_test(test_the_step_is_as_long_as_reported),
       cmocka_unit_test(test_zero_gradients_report_no_nan),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
