@@ -96,6 +96,39 @@ static void test_the_step_is_as_long_as_reported(void **state)
   }
 }
 
+static const char *const extremes[] = {"left_min", "left_max", "right_min", "right_max"};
+enum { EXTREMES = sizeof extremes / sizeof *extremes };
+
+static void note_extremes(void *user, const char *param, const char *quantity, double value)
+{
+  double *found = user;
+  (void)param;
+  for (size_t i = 0; i < EXTREMES; i++)
+    if (strcmp(quantity, extremes[i]) == 0) found[i] = value;
+}
+
+/* Eigenvalues are told alike, however the roots are made. */
+static void test_spectra_do_not_depend_on_the_method(void **state)
+{
+  (void)state;
+  static const char *const methods[] = {"refresh=eigh", "refresh=cholesky"};
+  double found[2][EXTREMES] = {{0}};
+  for (size_t m = 0; m < 2; m++) {
+    const mousse_env env = {.struct_size = sizeof env, .threads = 1};
+    rig r;
+    rig_single(&r, &env, "mousse", 20, 13, methods[m]);
+    for (uint64_t t = 1; t <= 10; t++) rig_step(&r, t);
+    assert_int_equal(mousse_observe(r.opt, note_extremes, found[m]), MOUSSE_OK);
+    rig_step(&r, 11); /* a refresh */
+    rig_stop(&r);
+  }
+  for (size_t i = 0; i < EXTREMES; i++) {
+    assert_true(found[0][i] > 0);
+    if (!(fabs(found[1][i] - found[0][i]) <= 1e-3 * found[0][i]))
+      fail_msg("%s is %g, by cholesky %g", extremes[i], found[0][i], found[1][i]);
+  }
+}
+
 /* 0/0 lurks in every ratio that is reported. */
 static void test_zero_gradients_report_no_nan(void **state)
 {
@@ -119,6 +152,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_watching_changes_nothing),
       cmocka_unit_test(test_the_step_is_as_long_as_reported),
+      cmocka_unit_test(test_spectra_do_not_depend_on_the_method),
       cmocka_unit_test(test_zero_gradients_report_no_nan),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
