@@ -43,9 +43,8 @@ void give_inputs(const rig_param *p, uint64_t step, ref_optimizer *reference,
   }
 }
 
-/* The error after STEPS steps of library and reference. */
-static double error_of(const char *algorithm, const size_t shape[2], const char *options,
-                       size_t rank)
+double error_against(const char *algorithm, const size_t shape[2], const char *options,
+                     uint64_t steps, gradient_rule fill, const void *context)
 {
   rig r;
   rig_single(&r, NULL, algorithm, shape[0], shape[1], options);
@@ -53,8 +52,8 @@ static double error_of(const char *algorithm, const size_t shape[2], const char 
   ref_optimizer *reference = ref_create(algorithm, shape[0], shape[1], options);
   double *inputs[REF_INPUTS] = {NULL};
   double *start = to_double(p->value, p->count), *expected = ref_copy(start, p->count);
-  for (uint64_t t = 1; t <= STEPS; t++) {
-    gradient(p, rank, t);
+  for (uint64_t t = 1; t <= steps; t++) {
+    fill(p, context, t);
     give_inputs(p, t, reference, inputs);
     double *g = to_double(p->grad, p->count);
     ref_step(reference, expected, g);
@@ -74,10 +73,15 @@ static double error_of(const char *algorithm, const size_t shape[2], const char 
   return error;
 }
 
+static void fill_rank(rig_param *p, const void *rank, uint64_t step)
+{
+  gradient(p, *(const size_t *)rank, step);
+}
+
 size_t check(const char *algorithm, const size_t shape[2], const char *options, size_t rank,
              double tolerance)
 {
-  const double error = error_of(algorithm, shape, options, rank);
+  const double error = error_against(algorithm, shape, options, STEPS, fill_rank, &rank);
   if (error < tolerance) return 0;
   print_error("%s %zux%zu '%s' rank %zu: error %.2g, allowed %.2g\n", algorithm, shape[0],
               shape[1], options, rank, error, tolerance);

@@ -21,6 +21,11 @@ void gradient(rig_param *p, size_t rank, uint64_t step);
 void give_inputs(const rig_param *p, uint64_t step, ref_optimizer *reference,
                  double *inputs[REF_INPUTS]);
 
+/* The error after so many steps of library and reference; fill makes the gradient of a step. */
+typedef void (*gradient_rule)(rig_param *p, const void *context, uint64_t step);
+double error_against(const char *algorithm, const size_t shape[2], const char *options,
+                     uint64_t steps, gradient_rule fill, const void *context);
+
 /* 1 and a line of text when the error is not below the tolerance, else 0. */
 size_t check(const char *algorithm, const size_t shape[2], const char *options, size_t rank,
              double tolerance);

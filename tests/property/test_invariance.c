@@ -1,7 +1,6 @@
 /* test_invariance.c - what an update must not depend on: on what other matrices left in the work
  * memory, on the scale that state is kept on, on the way a tiny gradient lies in memory. */
 #include "property/against.h"
-#include "reference/dense.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -76,34 +75,24 @@ static void test_company_does_not_matter(void **state)
 
 /* Gradients of 2^38 still fit the scale that state begins with, those of 2^44 do not: state is
  * converted in the middle of the run, and the weights follow the reference, which has no scale. */
+typedef struct crossing {
+  double from, to;
+} crossing;
+
+static void fill_crossing(rig_param *p, const void *context, uint64_t step)
+{
+  const crossing *c = context;
+  fill_normal(p->grad, p->count, step <= 8 ? c->from : c->to, 12, step);
+}
+
 static void check_crossing(const char *algorithm, const char *options, double from, double to)
 {
-  rig r;
-  rig_single(&r, NULL, algorithm, ROWS, COLS, options);
-  rig_param *p = &r.params[0];
-  ref_optimizer *reference = ref_create(algorithm, ROWS, COLS, options);
-  double *inputs[REF_INPUTS] = {NULL};
-  double *start = to_double(p->value, COUNT), *expected = ref_copy(start, COUNT);
-  for (uint64_t t = 1; t <= 16; t++) {
-    give_inputs(p, t, reference, inputs);
-    fill_normal(p->grad, COUNT, t <= 8 ? from : to, 12, t);
-    double *g = to_double(p->grad, COUNT);
-    ref_step(reference, expected, g);
-    assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
-    free(g);
-  }
-  double *found = to_double(p->value, COUNT);
-  const double moved = distance(expected, start, COUNT);
-  const double wrong = distance(found, expected, COUNT);
-  if (!(wrong <= 0.03 * moved))
-    fail_msg("%s '%s' from %g to %g: off by %g on a way of %g", algorithm, options, from, to,
-             wrong, moved);
-  free(found);
-  free(expected);
-  free(start);
-  for (size_t i = 0; i < REF_INPUTS; i++) free(inputs[i]);
-  ref_free(reference);
-  rig_stop(&r);
+  static const size_t shape[2] = {ROWS, COLS};
+  const crossing c = {from, to};
+  const double error = error_against(algorithm, shape, options, 16, fill_crossing, &c);
+  if (!(error <= 0.03))
+    fail_msg("%s '%s' from %g to %g: off by %g of the way", algorithm, options, from, to,
+             error);
 }
 
 static void test_state_changes_its_scale(void **state)
