@@ -3,6 +3,8 @@
 #include "property/against.h"
 #include "reference/dense.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,6 +301,42 @@ static void test_the_sum_is_made_of_its_parts(void **state)
   }
 }
 
+enum { BRAKED = 12 * 17 };
+
+/* How far W went along itself in one step whose gradient is this multiple of W. */
+static double went_along(const char *radius, double multiple, float weights[BRAKED])
+{
+  rig r;
+  double along = 0;
+  char options[80];
+  snprintf(options, sizeof options, "radius=%s weight_decay=0 lr=0.01", radius);
+  rig_single(&r, NULL, "spectral", 12, 17, options);
+  rig_param *p = &r.params[0];
+  float *start = rig_weights(&r);
+  for (size_t i = 0; i < BRAKED; i++) p->grad[i] = (float)(multiple * (double)start[i]);
+  assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+  for (size_t i = 0; i < BRAKED; i++)
+    along += ((double)p->value[i] - (double)start[i]) * (double)start[i];
+  memcpy(weights, p->value, BRAKED * sizeof(float));
+  free(start);
+  rig_stop(&r);
+  return along;
+}
+
+/* The brake halves what would make W longer, and leaves alone what makes it shorter. */
+static void test_the_brake(void **state)
+{
+  (void)state;
+  float free_weights[BRAKED], braked_weights[BRAKED];
+  const double longer = went_along("free", -1, free_weights);
+  const double braked = went_along("brake", -1, braked_weights);
+  assert_true(longer > 0);
+  assert_true(fabs(braked - longer / 2) < 1e-3 * longer);
+  assert_true(went_along("free", 1, free_weights) < 0);
+  went_along("brake", 1, braked_weights);
+  assert_memory_equal(free_weights, braked_weights, sizeof free_weights);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -307,6 +345,7 @@ int main(void)
       cmocka_unit_test(test_low_rank_against_the_references),
       cmocka_unit_test(test_reductions),
       cmocka_unit_test(test_the_sum_is_made_of_its_parts),
+      cmocka_unit_test(test_the_brake),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,8 @@
 /* test_invariance.c - what an update must not depend on: on what other matrices left in the work
- * memory, on the scale that state is kept on, on the way a tiny gradient lies in memory. */
+ * memory, on the scale that state is kept on. */
 #include "property/against.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,89 +161,12 @@ static void test_wrappers_keep_weights(void **state)
   }
 }
 
-/* By columns in memory and not by rows, which is read another way; tiny, so that the scale counts. */
-static void test_tiny_gradients_by_columns(void **state)
-{
-  (void)state;
-  const char *name;
-  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++) {
-    rig plain, r;
-    rig_single(&plain, NULL, name, ROWS, COLS, "");
-    rig_start(&r, NULL);
-    rig_param *p = rig_new_param(&r, ROWS, COLS);
-    p->algorithm = name;
-    assert_int_equal(mousse_add_group(r.opt, name, &p->group), MOUSSE_OK);
-    const mousse_tensor tensor = {.struct_size = sizeof tensor,
-                                  .name = "p0",
-                                  .rows = ROWS,
-                                  .cols = COLS,
-                                  .transposed = 1,
-                                  .value = p->value,
-                                  .grad = p->grad};
-    assert_int_equal(mousse_add_tensor(r.opt, p->group, &tensor), MOUSSE_OK);
-    bind_inputs(r.opt, name, "p0", ROWS, COLS, p->inputs);
-    rig_prepare(&r);
-    for (size_t i = 0; i < COUNT; i++)
-      p->value[i % COLS * ROWS + i / COLS] = plain.params[0].value[i];
-    for (uint64_t t = 1; t <= 12; t++) {
-      fill_normal(plain.params[0].grad, COUNT, 0x1p-70, 13, t);
-      for (size_t i = 0; i < COUNT; i++)
-        p->grad[i % COLS * ROWS + i / COLS] = plain.params[0].grad[i];
-      fill_inputs(&plain.params[0], t);
-      fill_inputs(p, t);
-      assert_int_equal(mousse_step(plain.opt), MOUSSE_OK);
-      assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
-    }
-    for (size_t i = 0; i < COUNT; i++)
-      if (p->value[i % COLS * ROWS + i / COLS] != plain.params[0].value[i])
-        fail_msg("%s: element %zu", name, i);
-    rig_stop(&r);
-    rig_stop(&plain);
-  }
-}
-
-/* How far W went along itself in one step whose gradient is this multiple of W. */
-static double went_along(const char *radius, double multiple, float weights[COUNT])
-{
-  rig r;
-  double along = 0;
-  char options[80];
-  snprintf(options, sizeof options, "radius=%s weight_decay=0 lr=0.01", radius);
-  rig_single(&r, NULL, "spectral", ROWS, COLS, options);
-  rig_param *p = &r.params[0];
-  float *start = rig_weights(&r);
-  for (size_t i = 0; i < COUNT; i++) p->grad[i] = (float)(multiple * (double)start[i]);
-  assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
-  for (size_t i = 0; i < COUNT; i++)
-    along += ((double)p->value[i] - (double)start[i]) * (double)start[i];
-  memcpy(weights, p->value, COUNT * sizeof(float));
-  free(start);
-  rig_stop(&r);
-  return along;
-}
-
-/* The brake halves what would make W longer, and leaves alone what makes it shorter. */
-static void test_the_brake(void **state)
-{
-  (void)state;
-  float free_weights[COUNT], braked_weights[COUNT];
-  const double longer = went_along("free", -1, free_weights);
-  const double braked = went_along("brake", -1, braked_weights);
-  assert_true(longer > 0);
-  assert_true(fabs(braked - longer / 2) < 1e-3 * longer);
-  assert_true(went_along("free", 1, free_weights) < 0);
-  went_along("brake", 1, braked_weights);
-  assert_memory_equal(free_weights, braked_weights, sizeof free_weights);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_company_does_not_matter),
       cmocka_unit_test(test_state_changes_its_scale),
       cmocka_unit_test(test_wrappers_keep_weights),
-      cmocka_unit_test(test_tiny_gradients_by_columns),
-      cmocka_unit_test(test_the_brake),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
