@@ -19,7 +19,10 @@ enum {
   ROUNDS = 3,        /* of what shares are computed from; the quickest counts */
   PARTS_OF_WORK = 5, /* for the progress */
 };
-/* Operations of a micro-batch that is recorded more often than once. */
+/* How often work is recorded, in turns with the clock. A machine that others use has slow minutes,
+ * and a median of three outlives one. */
+enum { LEAST_ROUNDS = 3 };
+/* Operations of a micro-batch that is recorded more often than that. */
 #define QUICK 1e12
 enum { MODEL, OPTIMIZER, STEP };
 
@@ -152,7 +155,7 @@ static mousse_status measure_model(work *w, bench_runner *runner, double *second
   const size_t length = runner->shape.sequence;
   double taken[RECORDINGS_MOST];
   tell(w, "model");
-  MO_TRY(bench_runner_model(runner, SEQUENCES, w->rounds > 1 ? length : 64, w->error));
+  MO_TRY(bench_runner_model(runner, SEQUENCES, 64, w->error)); /* warms up */
   for (size_t i = 0; i < w->rounds; i++) {
     MO_TRY(record_model(w, runner, &w->model[i]));
     const double started = mo_seconds();
@@ -369,7 +372,7 @@ static void release(work *w)
 static size_t rounds_for(const gpt_config *config, size_t tokens)
 {
   const double operations = gpt_flops_per_token(config, config->sequence_len) * (double)tokens;
-  return (size_t)fmin(fmax(QUICK / operations, 1), RECORDINGS_MOST);
+  return (size_t)fmin(fmax(QUICK / operations, LEAST_ROUNDS), RECORDINGS_MOST);
 }
 
 mousse_status bench_cores(const cores_options *options, cores_report *report, mo_error *error)
