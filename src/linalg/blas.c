@@ -1,6 +1,7 @@
 /* blas.c - the only file that calls CBLAS. */
 #include "linalg/blas.h"
 
+#include "base/fence.h"
 #include "base/simd.h"
 #include "linalg/cut.h"
 #include "linalg/lanes.h"
@@ -121,11 +122,26 @@ static enum CBLAS_UPLO cblas_triangle(mo_triangle triangle)
   return triangle == MO_LOWER ? CblasLower : CblasUpper;
 }
 
+/* What the BLAS is about to read or write, to its last element (base/fence.h). */
+static void reach(size_t rows, size_t cols, const float *x, size_t stride)
+{
+  if (rows > 0 && cols > 0) mo_reach(x, ((rows - 1) * stride + cols) * sizeof *x);
+}
+
+static void reach_turned(mo_transpose transpose, size_t rows, size_t cols, const float *x,
+                         size_t stride)
+{
+  reach(transpose == MO_PLAIN ? rows : cols, transpose == MO_PLAIN ? cols : rows, x, stride);
+}
+
 void mo_gemm(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows, size_t cols,
              size_t inner, float alpha, const float *a, size_t a_stride, const float *b,
              size_t b_stride, float beta, float *c, size_t c_stride)
 {
   if (rows == 0 || cols == 0) return;
+  reach_turned(transpose_a, rows, inner, a, a_stride);
+  reach_turned(transpose_b, inner, cols, b, b_stride);
+  reach(rows, cols, c, c_stride);
   if (mo_cut_gemm(transpose_a, transpose_b, rows, cols, inner, alpha, a, a_stride, b, b_stride,
                   beta, c, c_stride))
     return;
@@ -139,8 +155,10 @@ void mo_gemm(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows, si
 void mo_syrk(mo_triangle triangle, mo_transpose transpose_a, size_t n, size_t k, float alpha,
              const float *a, size_t a_stride, float beta, float *c, size_t c_stride)
 {
-  if (n == 0 || mo_cut_syrk(triangle, transpose_a, n, k, alpha, a, a_stride, beta, c, c_stride))
-    return;
+  if (n == 0) return;
+  reach_turned(transpose_a, n, k, a, a_stride);
+  reach(n, n, c, c_stride);
+  if (mo_cut_syrk(triangle, transpose_a, n, k, alpha, a, a_stride, beta, c, c_stride)) return;
   mo_blas_begin();
   cblas_ssyrk(CblasRowMajor, cblas_triangle(triangle), cblas_transpose(transpose_a), (int)n,
               (int)k, alpha, a, (int)a_stride, beta, c, (int)c_stride);
@@ -150,6 +168,8 @@ void mo_syrk(mo_triangle triangle, mo_transpose transpose_a, size_t n, size_t k,
 void mo_remove_rows(size_t n, size_t k, const double *rows, double *c)
 {
   if (n == 0 || k == 0) return;
+  mo_reach(rows, n * k * sizeof *rows);
+  mo_reach(c, n * n * sizeof *c);
   mo_blas_begin();
   cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)k, -1.0, rows, (int)n, 1.0, c,
               (int)n);
@@ -159,6 +179,9 @@ void mo_remove_rows(size_t n, size_t k, const double *rows, double *c)
 void mo_symm_left(mo_triangle triangle, size_t rows, size_t cols, const float *s,
                   size_t s_stride, const float *x, size_t x_stride, float *c, size_t c_stride)
 {
+  reach(rows, rows, s, s_stride);
+  reach(rows, cols, x, x_stride);
+  reach(rows, cols, c, c_stride);
   if (mo_cut_symm(true, triangle, rows, cols, s, s_stride, x, x_stride, c, c_stride)) return;
   mo_blas_begin();
   cblas_ssymm(CblasRowMajor, CblasLeft, cblas_triangle(triangle), (int)rows, (int)cols, 1.0f, s,
@@ -169,6 +192,9 @@ void mo_symm_left(mo_triangle triangle, size_t rows, size_t cols, const float *s
 void mo_symm_right(mo_triangle triangle, size_t rows, size_t cols, const float *s,
                    size_t s_stride, const float *x, size_t x_stride, float *c, size_t c_stride)
 {
+  reach(cols, cols, s, s_stride);
+  reach(rows, cols, x, x_stride);
+  reach(rows, cols, c, c_stride);
   if (mo_cut_symm(false, triangle, rows, cols, s, s_stride, x, x_stride, c, c_stride)) return;
   mo_blas_begin();
   cblas_ssymm(CblasRowMajor, CblasRight, cblas_triangle(triangle), (int)rows, (int)cols, 1.0f,
@@ -273,6 +299,7 @@ void mo_mirror_upper(size_t n, float *c, size_t c_stride)
 
 void mo_symv(size_t n, const float *s, size_t s_stride, const float *x, float *y)
 {
+  reach(n, n, s, s_stride);
   mo_blas_begin();
   cblas_ssymv(CblasRowMajor, CblasLower, (int)n, 1.0f, s, (int)s_stride, x, 1, 0.0f, y, 1);
   mo_blas_end();
@@ -282,13 +309,18 @@ void mo_gemv(mo_transpose transpose_a, size_t rows, size_t cols, const float *a,
              size_t a_stride, const float *x, float beta, float *y)
 {
   if (rows == 0 || cols == 0) return;
+  reach(rows, cols, a, a_stride);
+  mo_blas_begin();
   cblas_sgemv(CblasRowMajor, cblas_transpose(transpose_a), (int)rows, (int)cols, 1.0f, a,
               (int)a_stride, x, 1, beta, y, 1);
+  mo_blas_end();
 }
 
 void mo_lower_times(size_t rows, size_t cols, float alpha, const float *l, size_t l_stride,
                     float *x, size_t x_stride)
 {
+  reach(rows, rows, l, l_stride);
+  reach(rows, cols, x, x_stride);
   if (mo_cut_lower_times(rows, cols, alpha, l, l_stride, x, x_stride)) return;
   mo_blas_begin();
   cblas_strmm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)rows,
@@ -299,6 +331,8 @@ void mo_lower_times(size_t rows, size_t cols, float alpha, const float *l, size_
 void mo_times_lower(size_t rows, size_t cols, const float *l, size_t l_stride, float *x,
                     size_t x_stride)
 {
+  reach(cols, cols, l, l_stride);
+  reach(rows, cols, x, x_stride);
   if (mo_cut_times_lower(rows, cols, l, l_stride, x, x_stride)) return;
   mo_blas_begin();
   cblas_strmm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, (int)rows,
@@ -309,6 +343,8 @@ void mo_times_lower(size_t rows, size_t cols, const float *l, size_t l_stride, f
 void mo_solve_lower(size_t rows, size_t cols, const float *l, size_t l_stride, float *x,
                     size_t x_stride)
 {
+  reach(cols, cols, l, l_stride);
+  reach(rows, cols, x, x_stride);
   if (mo_cut_solve_lower(rows, cols, l, l_stride, x, x_stride)) return;
   mo_blas_begin();
   cblas_strsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)rows,

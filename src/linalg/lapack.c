@@ -5,6 +5,7 @@
  */
 #include "linalg/lapack.h"
 
+#include "base/fence.h"
 #include "linalg/blas.h"
 #include "linalg/vector.h"
 
@@ -62,6 +63,7 @@ bool mo_eigh_divide(size_t n, double *a, double *values, double *work)
   const size_t length = divide_floats(n);
   if (!countable(length) || !lower_finite(n, a)) return false;
   lapack_int *integers = (lapack_int *)(void *)(work + length);
+  mo_reach(integers, (3 + 5 * n) * sizeof *integers);
   mo_blas_begin();
   const lapack_int info =
       LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, a, (lapack_int)n, values,
@@ -75,6 +77,7 @@ bool mo_eigh_iterate(size_t n, double *a, double *values, double *work)
   const size_t most = (QR_BLOCK + 2) * n, given = divide_floats(n); /* it has no use for more */
   const size_t length = most < given ? most : given;
   if (!countable(length) || !lower_finite(n, a)) return false;
+  mo_reach(work, length * sizeof *work);
   mo_blas_begin();
   const lapack_int info = LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, a,
                                              (lapack_int)n, values, work, (lapack_int)length);
@@ -99,6 +102,7 @@ bool mo_eigenvalues(size_t n, float *a, float *values, float *work)
   const size_t length = mo_eigenvalues_work_floats(n) - 1;
   if (!countable(length) || !lower_finite_float(n, a)) return false;
   lapack_int *integer = (lapack_int *)(void *)(work + length);
+  mo_reach(integer, sizeof *integer);
   mo_blas_begin();
   const lapack_int info =
       LAPACKE_ssyevd_work(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)n, a, (lapack_int)n, values,
@@ -147,6 +151,7 @@ bool mo_polar(size_t rows, size_t cols, float *x, double *work)
   double *values = right + k * cols, *rest = values + k;
   lapack_int *integers = (lapack_int *)(void *)(rest + length);
   for (size_t i = 0; i < rows * cols; i++) a[i] = (double)x[i];
+  mo_reach(integers, 8 * k * sizeof *integers);
 
   /* Column-major, this is the transpose: its left factor is our right one. */
   mo_blas_begin();

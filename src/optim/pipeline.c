@@ -1,6 +1,7 @@
 /* pipeline.c - the stages of an algorithm, one after the other. */
 #include "optim/pipeline.h"
 
+#include "base/fence.h"
 #include "linalg/vector.h"
 #include "optim/outline.h"
 
@@ -54,6 +55,19 @@ size_t mo_pipeline_layout(const mo_pipeline *p, const void *config, mo_shape sha
   return lay_out(&o, shape, stages, resolve(p, &o, stages), arrays, first);
 }
 
+static size_t floats_of(const mo_stage *stage, const mo_stage_options *o, mo_shape shape)
+{
+  return stage->work_floats != NULL ? stage->work_floats(o, shape) : 0;
+}
+
+static size_t most_floats(const mo_stage_options *o, mo_shape shape,
+                          const mo_stage *const *stages, size_t count)
+{
+  size_t most = 0;
+  for (size_t i = 0; i < count; i++) most = mo_larger(most, floats_of(stages[i], o, shape));
+  return most;
+}
+
 enum { BUFFERS = 3 };
 
 /* The scaled gradient and the buffers, then what the most demanding stage wants. */
@@ -62,11 +76,8 @@ size_t mo_pipeline_work_floats(const mo_pipeline *p, const void *config, mo_shap
   const mo_stage *stages[MO_MAX_STAGES];
   const mo_stage_options o = settle(p, config);
   const size_t count = resolve(p, &o, stages);
-  size_t most = 0;
-  for (size_t i = 0; i < count; i++)
-    if (stages[i]->work_floats != NULL)
-      most = mo_larger(most, stages[i]->work_floats(&o, shape));
-  return (BUFFERS + 1) * mo_scratch_floats(mo_elements(shape)) + most;
+  return (BUFFERS + 1) * mo_scratch_floats(mo_elements(shape)) +
+         most_floats(&o, shape, stages, count);
 }
 
 double mo_pipeline_flops(const mo_pipeline *p, const void *config, mo_shape shape)
@@ -97,6 +108,21 @@ static mo_step begin(const mo_stage_options *o, const mo_update *u)
   return s;
 }
 
+/* A stage gets the work memory that it, or the one whose operator it applies again, asked for:
+ * what the others have beyond that is fenced off. */
+static void call(void (*part)(mo_step *s), const mo_stage *stage, mo_step *s, size_t most)
+{
+  if (!MO_FENCES) {
+    part(s);
+    return;
+  }
+  size_t own = floats_of(stage, s->o, s->u->shape);
+  if (s->inner != NULL) own = mo_larger(own, floats_of(s->inner, s->o, s->u->shape));
+  mo_fence(s->work + own, (most - own) * sizeof *s->work);
+  part(s);
+  mo_unfence(s->work + own, (most - own) * sizeof *s->work);
+}
+
 void mo_pipeline_update(const mo_pipeline *p, const void *config, const mo_update *u)
 {
   const mo_stage *stages[MO_MAX_STAGES];
@@ -105,15 +131,16 @@ void mo_pipeline_update(const mo_pipeline *p, const void *config, const mo_updat
   const mo_stage_options o = settle(p, config);
   const size_t count = resolve(p, &o, stages);
   const size_t array_count = lay_out(&o, u->shape, stages, count, arrays, first);
+  const size_t most = MO_FENCES ? most_floats(&o, u->shape, stages, count) : 0;
   mo_step s = begin(&o, u);
   for (size_t i = 0; i < count && !s.skip; i++) {
     s.state = u->state + first[i];
     if (stages[i]->again != NULL) s.inner = stages[i], s.inner_state = s.state;
-    stages[i]->apply(&s);
+    call(stages[i]->apply, stages[i], &s, most);
   }
   for (size_t i = 0; i < count; i++) {
     s.state = u->state + first[i];
-    if (stages[i]->finish != NULL) stages[i]->finish(&s);
+    if (stages[i]->finish != NULL) call(stages[i]->finish, stages[i], &s, most);
   }
   if (u->telemetry != NULL) mo_outline_tell(u, arrays, array_count);
 }

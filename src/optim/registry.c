@@ -1,4 +1,5 @@
 /* registry.c - the algorithms of algorithms.def, and what they share. */
+#include "base/fence.h"
 #include "linalg/vector.h"
 #include "optim/algorithm.h"
 
@@ -55,6 +56,7 @@ float *mo_scratch_take(float **work, size_t count)
 {
   float *taken = *work;
   *work += mo_scratch_floats(count);
+  mo_reach(taken, count * sizeof *taken);
   return taken;
 }
 
