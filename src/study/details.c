@@ -28,6 +28,13 @@ static double default_of(const train_options *run, const char *key)
   return option != NULL ? option->initial : NAN;
 }
 
+/* Where steps of a factor start: an optimizer that comes without decay takes those of the others. */
+static double usual_decay(const train_options *run)
+{
+  const double own = default_of(run, "opt.weight_decay");
+  return own == 0 ? 0.01 : own;
+}
+
 static double value_of(const train_options *run, size_t width, int which, double factor,
                        const char *memory)
 {
@@ -37,7 +44,7 @@ static double value_of(const train_options *run, size_t width, int which, double
   case HEAD:
     return factor * groups_lr_factor(run, GPT_HEAD, width);
   case DECAY:
-    return factor * default_of(run, "opt.weight_decay");
+    return factor * usual_decay(run);
   default:
     return 1 - factor * (1 - default_of(run, which == SCALAR ? scalar_memory : memory));
   }

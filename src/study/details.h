@@ -4,7 +4,8 @@
  *
  * A detail has a whole number, as a dimension of a search (search.h): half steps from where it
  * starts: for the rates of embedding and head what the run has, else the optimizer's default. A
- * step is a factor of 2, of the weight decay 4; of a memory 1 - beta is multiplied.
+ * step is a factor of 2, of the weight decay 4 (from 0.01 where the default is 0); of a memory
+ * 1 - beta is multiplied.
  */
 #ifndef MOUSSE_STUDY_DETAILS_H
 #define MOUSSE_STUDY_DETAILS_H

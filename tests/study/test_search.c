@@ -3,6 +3,7 @@
 #include "scratch.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A bowl whose lowest point is off the start, with the two coordinates coupled. */
@@ -118,6 +119,25 @@ static void details_set_options(void **state)
   mo_release(NULL, run, sizeof *run);
 }
 
+/* A step up or down is another value for everybody, also for those that come without decay. */
+static void every_contender_has_a_decay_to_tune(void **state)
+{
+  (void)state;
+  train_options *run = mo_allocate(NULL, sizeof *run);
+  mo_error error = {{0}};
+  for (size_t i = 0; i < study_contender_count; i++)
+    for (int step = -2; step <= 2; step += 4) {
+      int at[STUDY_DETAILS] = {0, 0, step};
+      assert_int_equal(options_defaults(run, &error), MOUSSE_OK);
+      assert_int_equal(
+          options_set(run, "optimizer", study_contenders[i].optimizer, NULL, &error),
+          MOUSSE_OK);
+      assert_int_equal(details_set(run, 64, at, study_contenders[i].memory, &error), MOUSSE_OK);
+      assert_true(strtod(run->options[0].value, NULL) > 0);
+    }
+  mo_release(NULL, run, sizeof *run);
+}
+
 static void an_edge_is_seen(void **state)
 {
   (void)state;
@@ -182,6 +202,7 @@ int main(void)
       cmocka_unit_test(what_diverges_never_wins),
       cmocka_unit_test(details_follow_one_by_one),
       cmocka_unit_test(details_set_options),
+      cmocka_unit_test(every_contender_has_a_decay_to_tune),
       cmocka_unit_test(an_edge_is_seen),
       cmocka_unit_test(scales_keep_the_protocol),
       cmocka_unit_test(contenders_are_of_the_library),
