@@ -1,4 +1,4 @@
-/* mousse.h - optimizers for neural networks: mousse, muon, soap, shampoo, adamw, lion, sgd.
+/* mousse.h - optimizers for neural networks: mousse, muon, soap, adamw and their relatives.
  *
  *     create -> add groups and tensors -> set options -> prepare -> load
  *            -> (set, step, save)* -> destroy
@@ -279,8 +279,8 @@ MOUSSE_API size_t mousse_param_state_bytes(const mousse_optimizer *opt, const ch
 MOUSSE_API double mousse_param_flops(const mousse_optimizer *opt, const char *name);
 MOUSSE_API int mousse_param_owner(const mousse_optimizer *opt, const char *name);
 
-/* Explain. mousse_error: the last failure on opt in words ("group 1 (muon) has no option
- * 'beta3'; did you mean 'beta2'?"); of NULL: of the last mousse_create in this thread. The rest
+/* Explain. mousse_error: the last failure on opt in words ("group 1 (adamw) has no option
+ * 'beta3'; did you mean 'beta1'?"); of NULL: of the last mousse_create in this thread. The rest
  * feeds --help, bindings and docs; lookups by index return NULL past the last. */
 typedef struct mousse_option {
   const char *name, *help;

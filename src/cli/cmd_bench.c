@@ -31,7 +31,7 @@ static const mo_setting rows[] = {
                        "layers of the 162M model whose matrices are measured; 0: 2, or 1 when "
                        "quick; with --cores, of the model; 0: all"),
     MO_SETTING_TEXT(bench_values, cores, "",
-                    "predict a step on machines with so many cores each, such as 8,32,128, and "
+                    "predict a step on machines with this many cores, such as 8,32,128, and "
                     "measure nothing else"),
     MO_SETTING_TEXT(bench_values, preset, "",
                     "with --cores: the model; empty: 162M, or tiny when quick"),

@@ -49,7 +49,7 @@ static const mo_setting rows[] = {
                       "attention does not cross from one document into the next; a run's own "
                       "data is scored as in the run"),
     MO_SETTING_SWITCH(eval_values, allow_other_tokenizer, "false",
-                      "score although the data's tokenizer is not the model's"),
+                      "score even if the data's tokenizer is not the model's"),
     MO_SETTING_SWITCH(eval_values, json, "false",
                       "print {\"loss\": nats, \"perplexity\": ..., \"tokens\": ...}"),
 };

@@ -39,8 +39,8 @@ static const mo_setting rows[] = {
     MO_SETTING_TEXT(reproduce_values, data_dir, "",
                     "directory of token shards to train on instead"),
     MO_SETTING_TEXT(reproduce_values, archive, "",
-                    "file of finished runs: those in it are not made again, and in the end it "
-                    "has all"),
+                    "file of finished runs: those in it are not made again, and new ones are "
+                    "added to it"),
     MO_SETTING_INTEGER(reproduce_values, jobs, "0", 0, 1024,
                        "runs at a time; 0: as many as the machine has cores"),
     MO_SETTING_INTEGER(reproduce_values, regimes, "0", 0, STUDY_MOST_REGIMES,

@@ -23,7 +23,7 @@ static const mo_setting rows[] = {
     MO_SETTING_SWITCH(watch_values, open, "false", "open the page in a browser"),
     MO_SETTING_SWITCH(
         watch_values, terminal, "false",
-        "show the runs as text in this terminal instead; where output is no terminal, once"),
+        "show the runs as text in this terminal instead; once, if output is not a terminal"),
     MO_SETTING_TEXT(watch_values, bind, "",
                     "address at which other machines reach this one, such as 0.0.0.0; the page "
                     "then asks for a "
@@ -119,9 +119,9 @@ const cli_command command_watch = {
     .summary = "See runs while they train: a live page, or a screen of text",
     .arguments = "[DIR]",
     .details =
-        "DIR is the --out of a run, or a directory with runs below it; by default runs, where "
-        "there is such a folder. The page is on this machine only, needs no network and never "
-        "writes. Ctrl-C ends it.\n\n"
+        "DIR is the --out of a run, or a directory with runs below it; by default runs, or "
+        "this folder where there is none. The page is on this machine only, needs no network "
+        "and never writes. Ctrl-C ends it.\n\n"
         "  mousse watch\n"
         "  mousse watch runs/sweep --open\n"
         "  mousse watch runs --terminal               (in this terminal)\n"

@@ -28,7 +28,7 @@ static const mo_setting rows[] = {
     MO_SETTING_INTEGER(writing_values, seed, "1", 0, 9007199254740992,
                        "the same seed, the same text"),
     MO_SETTING_SWITCH(writing_values, allow_other_tokenizer, "false",
-                      "go on although --tokenizer is not the model's"),
+                      "generate even if --tokenizer is not the model's"),
     MO_SETTING_SWITCH(writing_values, stop, "true", "end where a document ends"),
     MO_SETTING_CHOICE(writing_values, weights, "f32", weight_names,
                       "numbers to compute with: q8_0, 8 bits each, is faster"),

@@ -16,7 +16,7 @@ static const mo_option options[] = {
     MO_STAGE_MU(0.95),
     MO_STAGE_NESTEROV(1),
     MO_STAGE_NUMBER(beta, 0.95, 0, MO_BETA_MAX, "decay of the averaged covariance"),
-    MO_STAGE_NUMBER(eps, 0.2, 1e-6, 1e3, "damping, as a part of the mean eigenvalue"),
+    MO_STAGE_NUMBER(eps, 0.2, 1e-6, 1e3, "damping, as a fraction of the mean eigenvalue"),
     MO_STAGE_REFRESH_EVERY(64, "steps between inverses"),
     MO_STAGE_REFRESH,
     MO_STAGE_REFRESH_TOL,

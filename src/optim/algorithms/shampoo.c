@@ -17,7 +17,7 @@ static const mo_option options[] = {
     MO_STAGE_LR(1e-3),
     MO_STAGE_CALLED("beta1", mu, 0.9, 0, MO_BETA_MAX, "decay of the momentum"),
     MO_STAGE_BETA2(0.95, "decay of the statistics"),
-    MO_STAGE_NUMBER(eps, 1e-6, 1e-12, 1, "damping, as a part of the largest eigenvalue"),
+    MO_STAGE_NUMBER(eps, 1e-6, 1e-12, 1, "damping, as a fraction of the largest eigenvalue"),
     MO_STAGE_WEIGHT_DECAY(0.01),
     MO_STAGE_REFRESH_EVERY(10, "steps between preconditioners"),
     MO_STAGE_REFRESH_TOL,

@@ -25,7 +25,7 @@ static const mo_option options[] = {
     MO_STAGE_MU_LAST(2900),
     MO_STAGE_BETA(0.9),
     MO_STAGE_BETA2(0.9, "decay of the second moment in the basis"),
-    MO_STAGE_NUMBER(eps, 1e-8, 0, 1, "least second moment, as a part of the mean"),
+    MO_STAGE_NUMBER(eps, 1e-8, 0, 1, "smallest second moment, as a fraction of the mean"),
     MO_STAGE_GATE,
     MO_STAGE_GATE_FLOOR(0),
     MO_STAGE_GATE_CAP(1),

@@ -38,7 +38,7 @@ static const mo_option options[] = {
     MO_STAGE_ALPHA(0.125, 0.5),
     MO_STAGE_NUMBER(eps, 1e-5, 1e-10, 1e3, "damping and floors of the inner preconditioner"),
     MO_STAGE_NUMBER(eps_rel, 1e-3, 0, 1,
-                    "inner = diag with outer: floor, as a part of the mean"),
+                    "inner = diag with outer: floor, as a fraction of the mean"),
     MO_STAGE_FLOORS(MO_FLOORS_RELATIVE),
     MO_STAGE_SINKHORN(10),
     MO_STAGE_GATE,

@@ -146,10 +146,11 @@ static inline double mo_stats_beta(const mo_stage_options *o)
   MO_STAGE_CHOICE(radius, mo_radius_names, MO_RADII, first, 0,                                 \
                   "norm of the weights: free, half its growth, its first order, fixed, both")
 #define MO_STAGE_FLOOR                                                                         \
-  MO_STAGE_CHOICE(floor, mo_floor_names, 3, MO_FLOOR_NONE, 0,                                  \
-                  "least length of the update, relative to the weights: of all, of each row")
+  MO_STAGE_CHOICE(                                                                             \
+      floor, mo_floor_names, 3, MO_FLOOR_NONE, 0,                                              \
+      "smallest length of the update, relative to the weights: of all, of each row")
 #define MO_STAGE_FLOOR_TARGET(first)                                                           \
-  MO_STAGE_NUMBER(floor_target, first, 0, 1e3, "that least length, before lr")
+  MO_STAGE_NUMBER(floor_target, first, 0, 1e3, "that smallest length, before lr")
 
 /* The momentum. */
 #define MO_STAGE_MU(first) MO_STAGE_NUMBER(mu, first, 0, MO_BETA_MAX, "decay of the momentum")
@@ -178,7 +179,7 @@ static inline double mo_stats_beta(const mo_stage_options *o)
   MO_STAGE_NUMBER(youngest, first, 0.1, 1e6, "kernel = many: shortest mean age, in steps")
 #define MO_STAGE_OLDEST(first)                                                                 \
   MO_STAGE_NUMBER(oldest, first, 0.1, 1e6, "kernel = many: longest mean age, in steps")
-#define MO_STAGE_MIX_END(first) MO_STAGE_NUMBER(mix_end, first, 0, 1, "mix in the end")
+#define MO_STAGE_MIX_END(first) MO_STAGE_NUMBER(mix_end, first, 0, 1, "mix at the end")
 #define MO_STAGE_MIX_FALL(first)                                                               \
   MO_WHOLE(mo_stage_options, mix_fall, first, 0, 1e9, 0, "step at which mix begins to change")
 #define MO_STAGE_MIX_LAST(first)                                                               \
@@ -196,23 +197,24 @@ static inline double mo_stats_beta(const mo_stage_options *o)
 #define MO_STAGE_INNER(first)                                                                  \
   MO_STAGE_CHOICE(inner, mo_inner_names, MO_INNERS, first, 1, "inner preconditioner")
 #define MO_STAGE_STATS_OF(first)                                                               \
-  MO_STAGE_CHOICE(stats_of, mo_of_names, 2, first, 0, "what the curvature statistics are of")
+  MO_STAGE_CHOICE(stats_of, mo_of_names, 2, first, 0,                                          \
+                  "what the curvature statistics are taken from")
 #define MO_STAGE_STATS_WHEN(first)                                                             \
   MO_STAGE_CHOICE(stats_when, mo_when_names, 2, first, 0,                                      \
                   "whether a gradient counts for its own step, or after it")
 #define MO_STAGE_FLOORS(first)                                                                 \
   MO_STAGE_CHOICE(floors, mo_floors_names, 2, first, 0,                                        \
-                  "eps and other floors as a part of what they are for, or as they are")
+                  "eps and other floors: relative to what they bound, or as they are")
 #define MO_STAGE_SINKHORN(first)                                                               \
   MO_WHOLE(mo_stage_options, sinkhorn, first, 1, 1000, 0,                                      \
            "rounds of balancing rows and columns")
 #define MO_STAGE_GATE                                                                          \
   MO_STAGE_SWITCH(gate, 0, 0,                                                                  \
-                  "take the scaling in as far as it agrees with momentum and gradient")
-#define MO_STAGE_GATE_FLOOR(first) MO_STAGE_NUMBER(gate_floor, first, 0, 1, "least of the gate")
-#define MO_STAGE_GATE_CAP(first)   MO_STAGE_NUMBER(gate_cap, first, 0, 1, "most of the gate")
+                  "apply the scaling as far as it agrees with momentum and gradient")
+#define MO_STAGE_GATE_FLOOR(first) MO_STAGE_NUMBER(gate_floor, first, 0, 1, "smallest gate")
+#define MO_STAGE_GATE_CAP(first)   MO_STAGE_NUMBER(gate_cap, first, 0, 1, "largest gate")
 #define MO_STAGE_KL_CLIP(first)                                                                \
-  MO_STAGE_NUMBER(kl_clip, first, 0, 1e3, "most divergence of a step; 0: any")
+  MO_STAGE_NUMBER(kl_clip, first, 0, 1e3, "largest divergence of a step; 0: no limit")
 #define MO_STAGE_BETA(first)                                                                   \
   MO_STAGE_NUMBER(beta, first, 0, MO_BETA_MAX, "decay of the curvature statistics")
 #define MO_STAGE_ALPHA(first, high)                                                            \
@@ -235,7 +237,7 @@ static inline double mo_stats_beta(const mo_stage_options *o)
   MO_WHOLE(mo_stage_options, refresh_every, first, 1, 1e9, 0, text)
 #define MO_STAGE_REFRESH_TOL                                                                   \
   MO_STAGE_NUMBER(refresh_tol, 0, 0, 1,                                                        \
-                  "a basis that is off by less than this part stays; 0: none")
+                  "keep a basis that is off by at most this fraction; 0: always renew it")
 #define MO_STAGE_STAGGER MO_OPTION_STAGGER(mo_stage_options)
 #define MO_STAGE_TRACE_NORM(first)                                                             \
   MO_STAGE_SWITCH(trace_norm, first, 0, "scale the statistics to the trace of the identity")
@@ -265,7 +267,7 @@ static inline double mo_stats_beta(const mo_stage_options *o)
                   "scaling after the orthogonalisation: as NorMuon, AdaMuon, NAMO")
 #define MO_STAGE_AXIS(first)                                                                   \
   MO_STAGE_CHOICE(axis, mo_axis_names, 2, first, 1,                                            \
-                  "lines that are scaled: rows, or those along the longer side")
+                  "what is scaled: rows, or the lines along the longer side")
 #define MO_STAGE_BETA2(first, text) MO_STAGE_NUMBER(beta2, first, 0, MO_BETA_MAX, text)
 
 /* Outer factor and norm. */
