@@ -4,8 +4,9 @@
 #include "cli/run_options.h"
 #include "cli/study_display.h"
 #include "study/sweep.h"
+#include "support/signals.h"
+#include "train/run_data.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -98,7 +99,7 @@ static mousse_status execute(const cli_invocation *call, study_runs *runs, mo_er
   if (stopped != 0) {
     fprintf(stderr, "mousse: stopped, all is saved; the same command continues\n");
     fflush(stdout);
-    raise(stopped); /* whoever sent it sees that it had effect */
+    signals_end(stopped);
     return MOUSSE_OK;
   }
   MO_TRY(tell_failures(runs, error));

@@ -7,9 +7,9 @@
 #include "cli/run_options.h"
 #include "cli/study_display.h"
 #include "report/report.h"
+#include "support/signals.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,7 +76,7 @@ static mousse_status finish(const cli_invocation *call, tune_search *t, int stop
   if (stopped != 0) {
     fprintf(stderr, "\nmousse: stopped, all is saved; the same command continues\n");
     fflush(stdout);
-    raise(stopped); /* whoever sent it sees that it had effect */
+    signals_end(stopped);
     return MOUSSE_OK;
   }
   char best[MO_SETTING_PATH];

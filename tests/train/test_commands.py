@@ -150,10 +150,10 @@ class Commands(unittest.TestCase):
         self.lab.train(out, "adamw", 15, "--keep-last", 1, "--keep-every", 6)
         self.assertEqual(harness.steps_of(out), [6, 12, 15])
 
-    def start_long_run(self, out):
+    def start_long_run(self, out, **more):
         process = subprocess.Popen([self.lab.program, *self.lab.command(
             out, "mousse", 100000, "--checkpoint-freq", 0)], stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True)
+            stderr=subprocess.PIPE, text=True, **more)
         while not (out / "metrics.jsonl").exists() or \
                 '"loss"' not in (out / "metrics.jsonl").read_text():
             time.sleep(0.02)
@@ -175,6 +175,15 @@ class Commands(unittest.TestCase):
         steps = harness.steps_of(out)
         lines = (out / "metrics.jsonl").read_text().splitlines()
         self.assertEqual(json.loads(lines[-1])["step"], steps[-1], "saved where it stopped")
+
+    def test_a_signal_that_was_ignored_at_the_start_ends_it_too(self):
+        """Shells ignore SIGINT in what they start in the background; 0 would mean all steps are taken."""
+        process = self.start_long_run(self.lab.folder / "ignored",
+                                      preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+        process.send_signal(signal.SIGINT)
+        stdout, _ = process.communicate(timeout=60)
+        self.assertIn("the same command continues", stdout)
+        self.assertEqual(process.returncode, -signal.SIGINT)
 
     def test_eval_agrees_with_the_run_and_the_definition(self):
         lines = map(json.loads, (self.calm / "metrics.jsonl").read_text().splitlines())
