@@ -250,6 +250,34 @@ static void groups_by_role(void **state)
   }
 }
 
+/* What is given for embedding and head counts, and the learning rate that is shown is theirs. */
+static void scalar_options_count(void **state)
+{
+  const gpt_config config = {
+      .vocab_size = 32, .n_layer = 1, .n_head = 2, .n_embd = 16, .sequence_len = 8};
+  gpt_params *params = NULL;
+  train_groups groups;
+  train_options run;
+  mo_error error = {{0}};
+  double value = 0;
+  (void)state;
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+  tiny_set(&run, "scalar.lr", "0.125");
+  tiny_set(&run, "scalar.weight_decay", "0.5");
+  assert_int_equal(gpt_params_create(&params, &config, true, NULL, &error), MOUSSE_OK);
+  if (groups_open(&groups, &run, params, NULL, NULL, &error) != MOUSSE_OK)
+    fail_msg("%s", error.text);
+  for (int role = GPT_EMBED; role <= GPT_HEAD; role++) {
+    assert_int_equal(mousse_get(groups.optimizer, role, "lr", &value), MOUSSE_OK);
+    near(value, 0.125, 0);
+    near(groups.lr[role], 0.125, 0);
+    assert_int_equal(mousse_get(groups.optimizer, role, "weight_decay", &value), MOUSSE_OK);
+    near(value, 0.5, 0);
+  }
+  groups_close(&groups);
+  gpt_params_destroy(params);
+}
+
 /* The paper's names reach the library's options; what an algorithm lacks is said. */
 static void paper_names(void **state)
 {
@@ -515,6 +543,7 @@ int main(void)
       scratch_test(yaml_mistakes),
       cmocka_unit_test(yaml_is_bounded),
       cmocka_unit_test(groups_by_role),
+      cmocka_unit_test(scalar_options_count),
       cmocka_unit_test(paper_names),
       scratch_test(gradients),
       scratch_test(estimates_hold),
