@@ -2,8 +2,8 @@
 #include "train/groups.h"
 
 #include "train/lr_factors.h"
-
 #include "train/momentum_law.h"
+#include "train/unused_options.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -135,18 +135,6 @@ static mousse_status set_recommended(const train_groups *groups, const train_opt
   return MOUSSE_OK;
 }
 
-static void notice_unused(const train_options *run, const run_notices *notices)
-{
-  const bool scalar_given =
-      strcmp(run->scalar_opt, "lion") != 0 && strcmp(run->scalar_opt, run->optimizer) != 0;
-  if (groups_are_alike(run) && scalar_given)
-    run_notify(notices, "%s is used for all tensors: scalar_opt is ignored", run->optimizer);
-  for (size_t i = 0; i < run->option_count; i++)
-    if (run->options[i].scalar && groups_are_alike(run))
-      run_notify(notices, "'scalar.%s' is ignored: %s is used for all tensors",
-                 run->options[i].name, run->optimizer);
-}
-
 /* The options of the optimizer as a whole: what goes around all groups. */
 static mousse_status set_wrapper(const train_groups *groups, const train_options *run,
                                  mo_error *error)
@@ -193,7 +181,7 @@ static mousse_status configure(train_groups *groups, const train_options *run, s
 {
   mousse_optimizer *optimizer = groups->optimizer;
   double lr = 0;
-  notice_unused(run, notices);
+  unused_options_tell(run, notices);
   MO_TRY(set_wrapper(groups, run, error));
   /* In a run no step should wait for the refreshes of all matrices at once. */
   if (has_option(run->optimizer, "stagger"))

@@ -8,6 +8,7 @@
 #include "train/session.h"
 #include "train/tensorboard.h"
 #include "train/text_sample.h"
+#include "train/unused_options.h"
 
 #include <math.h>
 #include <string.h>
@@ -247,6 +248,37 @@ static void groups_by_role(void **state)
     near(value, 0.5, 0);
     groups_close(&groups);
     gpt_params_destroy(params);
+  }
+}
+
+/* Options that change nothing without another one are said when they are given. */
+static void unused_options_are_told(void **state)
+{
+  static const struct {
+    const char *name, *value, *needs, *needed;
+  } cases[] = {{"lookahead", "0.5", "wrapper", "lookahead"},
+               {"schedule_free_beta", "0.5", "wrapper", "schedule_free"},
+               {"ema_from", "3", "ema", "0.5"},
+               {"lora_alpha", "3", "lora_rank", "2"},
+               {"warmdown_ratio", "0.5", "scheduler_type", "wsd"},
+               {"sample_prompt", "x", "sample_every", "1"},
+               {"covariance_tokens", "3", "optimizer", "kfac"}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char expected[128];
+    train_options run;
+    assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+    snprintf(expected, sizeof expected, "'%s' has no effect without", cases[i].name);
+    notices[0] = '\0';
+    unused_options_tell(&run, &collector);
+    assert_string_equal(notices, "");
+    tiny_set(&run, cases[i].name, cases[i].value);
+    unused_options_tell(&run, &collector);
+    assert_non_null(strstr(notices, expected));
+    notices[0] = '\0';
+    tiny_set(&run, cases[i].needs, cases[i].needed);
+    unused_options_tell(&run, &collector);
+    assert_string_equal(notices, "");
   }
 }
 
@@ -544,6 +576,7 @@ int main(void)
       cmocka_unit_test(yaml_is_bounded),
       cmocka_unit_test(groups_by_role),
       cmocka_unit_test(scalar_options_count),
+      cmocka_unit_test(unused_options_are_told),
       cmocka_unit_test(paper_names),
       scratch_test(gradients),
       scratch_test(estimates_hold),
