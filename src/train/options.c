@@ -185,15 +185,27 @@ static mousse_status set_option(train_options *run, bool scalar, const char *nam
   return MOUSSE_OK;
 }
 
+/* A row whose text is a value of the optimizer's. */
+static bool is_optimizer_row(const mo_setting *row)
+{
+  return row != NULL && more[row - rows].option != NULL;
+}
+
+/* Python's spelling; switches understand it themselves, and other texts may be names. */
+static const char *our_spelling(const char *text)
+{
+  if (strcmp(text, "True") == 0) return "true";
+  return strcmp(text, "False") == 0 ? "false" : text;
+}
+
 mousse_status options_set(train_options *run, const char *key, const char *text,
                           const run_notices *notices, mo_error *error)
 {
   bool scalar = false;
   const char *name = optimizer_key(key, &scalar);
-  if (strcmp(text, "True") == 0) text = "true"; /* as Python spells them */
-  if (strcmp(text, "False") == 0) text = "false";
-  if (name != NULL) return set_option(run, scalar, name, text, error);
   const mo_setting *row = mo_settings_find(&train_settings, key);
+  if (name != NULL || is_optimizer_row(row)) text = our_spelling(text);
+  if (name != NULL) return set_option(run, scalar, name, text, error);
   if (row == NULL && is_foreign(key)) {
     run_notify(notices, "'%s' has no meaning here and is ignored", key);
     return MOUSSE_OK;

@@ -65,6 +65,10 @@ static void options(void **state)
   assert_int_equal(run.num_iterations, 2000);
   assert_int_equal(options_set(&run, "LR_correction", "True", NULL, &error), MOUSSE_OK);
   assert_string_equal(run.LR_correction, "true");
+  assert_int_equal(options_set(&run, "shuffle", "True", NULL, &error), MOUSSE_OK);
+  assert_true(run.shuffle);
+  assert_int_equal(options_set(&run, "out", "True", NULL, &error), MOUSSE_OK);
+  assert_string_equal(run.out, "True"); /* a name, not a switch */
   assert_int_equal(options_set(&run, "opt.graft", "off", NULL, &error), MOUSSE_OK);
   assert_int_equal(options_set(&run, "opt.graft", "on", NULL, &error), MOUSSE_OK);
   assert_int_equal(options_set(&run, "scalar.beta1", "0.9", NULL, &error), MOUSSE_OK);
