@@ -60,8 +60,7 @@ static mousse_status compare_options(const study_run *r, const train_options *ot
                      "remove it",
                      r->directory, row->name, found, wanted);
   }
-  if (r->run.option_count != other->option_count ||
-      memcmp(r->run.options, other->options, sizeof r->run.options) != 0)
+  if (!options_same_list(&r->run, other))
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "%s was made with other opt. or scalar. options; choose another directory, "
                    "or remove it",

@@ -179,7 +179,7 @@ static mousse_status set_option(train_options *run, bool scalar, const char *nam
                    "option '%.40s' = '%.40s': at most %d such options of %d bytes", name, text,
                    OPTION_MOST, OPTION_TEXT_SIZE - 1);
   if (slot == end) run->option_count++;
-  slot->scalar = scalar;
+  *slot = (train_option){.scalar = scalar}; /* nothing of a longer value stays behind */
   memcpy(slot->name, name, strlen(name) + 1);
   memcpy(slot->value, text, strlen(text) + 1);
   return MOUSSE_OK;
@@ -273,6 +273,22 @@ mousse_status options_check(const train_options *run, mo_error *error)
                    "warmup_ratio %g and warmdown_ratio %g together are more than 1",
                    run->warmup_ratio, run->warmdown_ratio);
   return MOUSSE_OK;
+}
+
+static bool has_option(const train_options *run, const train_option *wanted)
+{
+  for (size_t i = 0; i < run->option_count; i++)
+    if (run->options[i].scalar == wanted->scalar &&
+        strcmp(run->options[i].name, wanted->name) == 0)
+      return strcmp(run->options[i].value, wanted->value) == 0;
+  return false;
+}
+
+bool options_same_list(const train_options *a, const train_options *b)
+{
+  bool same = a->option_count == b->option_count;
+  for (size_t i = 0; i < a->option_count && same; i++) same = has_option(b, &a->options[i]);
+  return same;
 }
 
 bool options_average(const train_options *run)

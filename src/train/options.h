@@ -92,6 +92,9 @@ mousse_status options_write(const train_options *run, const char *path, mo_error
 /* Names, ratios and batches must fit together. */
 mousse_status options_check(const train_options *run, mo_error *error);
 
+/* Whether both have the same opt. and scalar. options, in whatever order they were given. */
+bool options_same_list(const train_options *a, const train_options *b);
+
 /* Whether other weights than those that are trained are evaluated, and whether the optimizer keeps
  * them rather than the trainer. */
 bool options_average(const train_options *run);
