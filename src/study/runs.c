@@ -126,7 +126,10 @@ static mousse_status look_at(study_run *r, mo_error *error)
   mo_release(NULL, made, sizeof *made);
   if (status == MOUSSE_OK) status = run_child_look(r, error);
   if (status != MOUSSE_OK) return status;
-  loss_watch_follow(&r->course, r->directory, &r->rule);
+  /* One that nobody stopped is read to its end, whatever its losses were. */
+  const bool stopped = r->state == STUDY_DIVERGED || r->state == STUDY_HOPELESS;
+  const loss_rule none = {.most_skipped = UINT64_MAX, .any_loss = true};
+  loss_watch_follow(&r->course, r->directory, stopped ? &r->rule : &none);
   if (r->state == STUDY_WAITING && r->course.step > 0) r->state = STUDY_STOPPED;
   return MOUSSE_OK;
 }
