@@ -148,7 +148,7 @@ class Reproduce(ProgramTest):
                 said = subprocess.run([MOUSSE, *words], cwd=self.folder, capture_output=True).stderr.decode()
                 self.assertIn("runs.jsonl: line 1: ", said)
                 self.assertIn(wanted, said)
-        self.assertEqual(os.listdir(os.path.join(self.folder, "out/runs")), [])
+        self.assertEqual(os.listdir(os.path.join(self.folder, "out/runs")), ["lock"])
 
     def test_killed_and_started_again_it_gives_the_same(self):
         words = ["reproduce", "sides", "--scale", "smoke", "--quiet"]

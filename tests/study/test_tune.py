@@ -81,9 +81,18 @@ class Tune(ProgramTest):
         self.assertIn("num_iterations: 1000000", best)
         self.assertIn("too short", self.failure(2, *words, "--batch-size", "4096", "--out", "no", "--minutes", "0.05"))
 
+    def test_a_directory_of_others_is_refused(self):
+        os.mkdir(self.path("mine"))
+        self.write("mine/results.json", b"mine")
+        for words in (self.tune("mine"), ["reproduce", "sides", "--scale", "smoke", "--out", "mine"]):
+            self.assertIn("mine: has files in it and is not a study of mousse; nothing was changed",
+                          self.failure(2, *words))
+        self.assertEqual((os.listdir(self.path("mine")), self.read("mine/results.json")), (["results.json"], b"mine"))
+
     def test_the_length_of_trials_is_read_with_care(self):
         for number, text in enumerate(("steps: 99999999999999999999", "steps: -1", "stages: 4")):
-            os.makedirs(os.path.join(self.folder, f"t{number}"))
+            os.makedirs(os.path.join(self.folder, f"t{number}", "runs"))
+            self.write(f"t{number}/runs/lock", b"")
             with open(os.path.join(self.folder, f"t{number}", "trials.yaml"), "w") as file:
                 file.write(text)
             self.assertIn("'steps: N' is expected, at most the 40 steps", self.failure(3, *self.tune(f"t{number}")))
