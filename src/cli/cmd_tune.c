@@ -63,8 +63,12 @@ static void print_best(const tune_search *t)
   printf("best of %zu trials of %lld steps: lr %.4g", t->search.count, (long long)t->steps,
          found.lr);
   if (t->momentum != NULL) printf(", %s %.4g", t->momentum, found.momentum);
-  printf("%s%s; loss %.4f, where the search began %.4f\n", details[0] != '\0' ? ", " : "",
-         details[0] != '\0' ? details + 1 : "", best->loss, t->search.trials[0].loss);
+  printf("%s%s; loss %.4f, where the search began ", details[0] != '\0' ? ", " : "",
+         details[0] != '\0' ? details + 1 : "", best->loss);
+  if (isfinite(t->search.trials[0].loss))
+    printf("%.4f\n", t->search.trials[0].loss);
+  else
+    printf("it diverged\n");
   if (t->steps != t->request->run.num_iterations && t->momentum != NULL)
     printf("for %lld steps: %s %.4g\n", (long long)t->request->run.num_iterations, t->momentum,
            carried.momentum);

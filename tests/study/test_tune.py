@@ -40,6 +40,13 @@ class Tune(ProgramTest):
         final = [line["val_loss"] for line in lines if "val_loss" in line][-1]
         self.assertAlmostEqual(final, rows[0][3], 6)  # as long as the trials: the same run
 
+    def test_it_may_begin_where_it_diverges(self):
+        told = self.output(*self.tune("t", "--lr", "3")).decode()
+        finding = json.loads(self.read("t/results.json"))["figures"][0]["finding"]
+        for text in (told, finding):
+            self.assertIn("where the search began it diverged", text)
+            self.assertNotIn("inf ", text)
+
     def test_killed_and_started_again_it_gives_the_same(self):
         self.run_mousse(*self.tune("whole"), "--quiet")
         for delay in (0.3, 0.9):
