@@ -77,6 +77,7 @@ class Commands(unittest.TestCase):
         self.assertIn("optimizer mousse: shampoo_alpha: alpha = 9 is out of range",
                       self.failure(2, *run, "--shampoo-alpha", "9"))
         self.assertIn("optimizer mousse: lr = 'abc' is not a number", self.failure(2, *run, "--lr", "abc"))
+        self.assertIn("'1' is not allowed; expected a number from 0 to 0.9999999", self.failure(2, *run, "--ema", "1"))
         file = self.lab.folder / "text.txt"
         self.assertIn("text.txt: is not a directory; nothing was changed",
                       self.failure(2, "train", "--data-dir", self.lab.data, "--out", file))
