@@ -235,8 +235,10 @@ class Commands(unittest.TestCase):
         (broken / "model.safetensors").write_bytes(data)
         shutil.copy(weights.parent / "config.json", broken)
         error = self.failure(1, *self.lab.command(self.lab.folder / "nans", "mousse", STEPS,
-                                                  "--init", broken, "--max-skipped", 3))
+                                                  "--init", broken, "--max-skipped", 3,
+                                                  "--checkpoint-freq", 0))
         self.assertIn("step 1 skipped", error)
+        self.assertIn("there is no checkpoint;", error)
         self.assertIn("stopped at step 3", error)
         lines = (self.lab.folder / "nans" / "metrics.jsonl").read_text().splitlines()
         self.assertEqual([json.loads(x).get("skipped") for x in lines if '"loss"' in x],
