@@ -263,10 +263,10 @@ mousse_status options_check(const train_options *run, mo_error *error)
                    "batch_size is %lld, which device_batch_size %lld does not divide; "
                    "--device-batch-size 0 chooses one",
                    (long long)run->batch_size, (long long)run->device_batch_size);
-  if (run->batch_size % (slices * (int64_t)options_micro_batch(run)) != 0)
+  if (!options_slices_fit(run, slices))
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "batch_size is %lld, which cannot be cut into %lld slices of whole "
-                   "micro-batches of %zu",
+                   "micro-batches of %zu; --slices 0 chooses some that fit",
                    (long long)run->batch_size, (long long)slices, options_micro_batch(run));
   if (s.course == TRAIN_WSD && s.warmup + s.decay > s.steps)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
@@ -318,6 +318,12 @@ size_t options_slices(const train_options *run)
   size_t slices = DEFAULT_SLICES;
   while (slices > 1 && (count < slices || count % slices != 0)) slices /= 2;
   return slices;
+}
+
+bool options_slices_fit(const train_options *run, int64_t slices)
+{
+  const int64_t micro = run->device_batch_size > 0 ? run->device_batch_size : 1;
+  return slices > 0 && run->batch_size % slices == 0 && run->batch_size / slices % micro == 0;
 }
 
 size_t options_micro_batch(const train_options *run)

@@ -112,6 +112,15 @@ class Commands(unittest.TestCase):
         self.assertIn("lr was '0.02' and is now '0.01'", done.stderr)
         self.assertIn("complete already", self.lab.call("train", "--out", out).stdout)
 
+    def test_another_batch_is_taken(self):
+        """Slices that were chosen for the batch of before do not stand in the way, given ones do."""
+        out = self.copy("batch")
+        said = self.lab.call("train", "--out", out, "--num-iterations", STEPS + 1, "--batch-size", 6).stderr
+        self.assertIn("batch_size was '4' and is now '6'", said)
+        self.assertIn("slices was '2' and is now '1'", said)
+        self.assertIn("--slices 0 chooses", self.failure(2, "train", "--out", out, "--num-iterations", STEPS + 2,
+                                                         "--slices", 2))
+
     def test_a_run_continues_by_its_name_alone(self):
         out = self.lab.folder / "moved"
         self.lab.train(self.lab.folder / "first", "mousse", STEPS)
