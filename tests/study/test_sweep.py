@@ -135,6 +135,8 @@ class Sweep(ProgramTest):
         self.assertIn("bad.yaml: line", self.failure(3, "sweep", "bad.yaml"))
         self.write("deep.yaml", b"opt: {a: {b: {c: 1}}}\n")
         self.assertIn("deep.yaml: line 1", self.failure(3, "sweep", "deep.yaml"))
+        self.assertIn("no data: give --data-dir", self.failure(2, "sweep", "--lr", "0.01", "--out", "sweeps/none"))
+        self.assertIn("elsewhere: there is no such data", self.failure(1, "sweep", "grid.yaml", "--data-dir", "elsewhere"))
         self.assertFalse(os.path.exists(self.path("sweeps")))
 
     def test_switches_are_those_of_train(self):
