@@ -145,7 +145,9 @@ static void yaml_reads_what_it_writes(void **state)
   mo_error error = {{0}};
   const char *path = scratch_path(state, "config.yaml");
   assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
-  tiny_set(&run, "sample_prompt", "\"quoted\" \\ back\n\ttab: - # \x7f");
+  tiny_set(&run, "sample_prompt",
+           "\"quoted\" \\ back\n\ttab: - # \x7f \u00e9\u4e2d\U0001f600\u2028 \ufeff\uffff"
+           "\xc2\x85 \xc2\x9b"); /* U+0085 and U+009B, which C has no names for */
   tiny_set(&run, "lr", "0.012345678901234567");
   tiny_set(&run, "warmup_ratio", "0.1234567890123");
   tiny_set(&run, "opt.sides", "left");
@@ -155,6 +157,8 @@ static void yaml_reads_what_it_writes(void **state)
   assert_int_equal(options_defaults(&again, NULL), MOUSSE_OK);
   if (options_read(&again, path, NULL, &error) != MOUSSE_OK) fail_msg("%s", error.text);
   assert_memory_equal(&run, &again, sizeof run);
+  tiny_set(&run, "data_dir", "a\xff");
+  assert_int_equal(options_write(&run, path, &error), MOUSSE_INVALID_ARGUMENT);
 }
 
 static void yaml_mistakes(void **state)
