@@ -105,6 +105,9 @@ class Commands(unittest.TestCase):
         out = self.copy("fixed")
         self.assertIn("cannot become 'muon'", self.failure(
             2, "train", "--out", out, "--optimizer", "muon"))
+        self.assertIn("cannot become 'adamw'", self.failure(2, "train", "--out", out, "--scalar-opt", "adamw"))
+        self.assertIn("without an average of the kind", self.failure(
+            2, "train", "--out", out, "--num-iterations", 8, "--ema", "0.9", "--ema-weight", "0.5"))
         self.assertIn("start a new one", self.failure(2, "train", "--out", out, "--n-layer", "1"))
         self.assertIn("resume is off", self.failure(2, "train", "--out", out, "--no-resume"))
         done = self.lab.call("train", "--out", out, "--lr", "0.01", "--num-iterations", "7")
