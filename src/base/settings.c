@@ -77,12 +77,24 @@ static void join_choices(const char *const *choices, char *text, size_t capacity
   }
 }
 
+/* The fewest digits that read back to the same number. */
+static int print_number(double number, char *text, size_t capacity)
+{
+  int length = 0;
+  for (int digits = 6; digits <= 17; digits++) {
+    double back = 0;
+    length = snprintf(text, capacity, "%.*g", digits, number);
+    if (mo_parse_double(text, &back) && (back == number || isnan(number))) break;
+  }
+  return length;
+}
+
 const char *mo_limit_text(double limit, char *text, size_t capacity)
 {
   if (limit == floor(limit) && limit >= 10000 && limit < 1e18)
     snprintf(text, capacity, "%s", MO_NUMBER(limit));
   else
-    snprintf(text, capacity, "%g", limit);
+    print_number(limit, text, capacity);
   return text;
 }
 
@@ -194,18 +206,6 @@ mousse_status mo_settings_set(const mo_settings *table, void *values, const char
   const mo_setting *row = mo_settings_find(table, name);
   if (row == NULL) return mo_settings_unknown(table, name, error);
   return mo_setting_set(row, values, text, error);
-}
-
-/* The fewest digits that read back to the same number. */
-static int print_number(double number, char *text, size_t capacity)
-{
-  int length = 0;
-  for (int digits = 6; digits <= 17; digits++) {
-    double back = 0;
-    length = snprintf(text, capacity, "%.*g", digits, number);
-    if (mo_parse_double(text, &back) && (back == number || isnan(number))) break;
-  }
-  return length;
 }
 
 bool mo_setting_text(const mo_setting *row, const void *values, char *text, size_t capacity)

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { LONGEST_OPTION = 64, MOST_NOTES = 4 };
 
@@ -104,8 +105,8 @@ static bool is_switch_values(const char *word)
 {
   for (; word[0] != '\0'; word += strspn(word, ",")) {
     const size_t length = strcspn(word, ",");
-    if (!(length == 4 && strncmp(word, "true", 4) == 0) &&
-        !(length == 5 && strncmp(word, "false", 5) == 0))
+    if (!(length == 4 && strncasecmp(word, "true", 4) == 0) &&
+        !(length == 5 && strncasecmp(word, "false", 5) == 0))
       return false;
     word += length;
   }
@@ -138,7 +139,7 @@ static mousse_status take_other(parser *p, const char *name, const char *given,
   const bool optimizers = strncmp(name, "opt.", 4) == 0 || strncmp(name, "scalar.", 7) == 0;
   if (command->taken != NULL && row == NULL && !optimizers)
     return unknown_option(command, name, error);
-  if (text == NULL && row != NULL)
+  if (text == NULL && (row != NULL || optimizers))
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "option '%s' needs a value", name);
   const mousse_status status =
       text != NULL ? command->take(p->values, name, text, error) : MOUSSE_UNKNOWN_NAME;

@@ -7,8 +7,8 @@
 #include "cli/study_display.h"
 #include "paper/reproduce.h"
 #include "report/report.h"
+#include "support/signals.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -120,7 +120,7 @@ static mousse_status execute(const cli_invocation *call, const reproduction *wha
   if (stopped != 0) {
     fprintf(stderr, "\nmousse: stopped, all is saved; the same command continues\n");
     fflush(stdout);
-    raise(stopped); /* whoever sent it sees that it had effect */
+    signals_end(stopped);
     return MOUSSE_OK;
   }
   const mousse_status status = write_report(call, results, what->directory, error);

@@ -4,8 +4,9 @@
 #include "cli/run_options.h"
 #include "cli/study_display.h"
 #include "study/sweep.h"
+#include "support/signals.h"
+#include "train/run_data.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -78,12 +79,29 @@ static mousse_status tell_failures(const study_runs *runs, mo_error *error)
   return MOUSSE_OK;
 }
 
+/* Those that are left to do would all fail, and hold the places of the ones that are meant. */
+static mousse_status check_data(study_runs *runs, mo_error *error)
+{
+  const char *known = NULL;
+  MO_TRY(study_look(runs, error));
+  for (size_t i = 0; i < runs->count; i++) {
+    size_t vocabulary = 0;
+    const char *data_dir = runs->runs[i].run.data_dir;
+    if (study_run_ended(&runs->runs[i]) || (known != NULL && strcmp(known, data_dir) == 0))
+      continue;
+    MO_TRY(run_data_vocabulary(data_dir, &vocabulary, error));
+    known = data_dir;
+  }
+  return MOUSSE_OK;
+}
+
 static mousse_status execute(const cli_invocation *call, study_runs *runs, mo_error *error)
 {
   const sweep_values *v = call->values;
   study_display display = study_display_start(call->quiet);
   char program[MO_SETTING_PATH];
   int stopped = 0;
+  MO_TRY(check_data(runs, error));
   MO_TRY(study_program(program, error));
   const study_execution how = {
       .program = program,
@@ -98,7 +116,7 @@ static mousse_status execute(const cli_invocation *call, study_runs *runs, mo_er
   if (stopped != 0) {
     fprintf(stderr, "mousse: stopped, all is saved; the same command continues\n");
     fflush(stdout);
-    raise(stopped); /* whoever sent it sees that it had effect */
+    signals_end(stopped);
     return MOUSSE_OK;
   }
   MO_TRY(tell_failures(runs, error));

@@ -4,13 +4,13 @@
 #include "cli/rank_session.h"
 #include "cli/run_options.h"
 #include "cli/train_display.h"
+#include "support/signals.h"
 #include "train/estimate.h"
 #include "train/resolve.h"
 #include "train/run_model.h"
 #include "train/run_out.h"
 #include "watch/watch.h"
 
-#include <signal.h>
 #include <stdio.h>
 
 typedef struct train_values {
@@ -164,7 +164,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   if (status == MOUSSE_OK) status = train(call, &cluster.comm, &outcome, error);
   rank_session_close(&cluster, status, error);
   if (status == MOUSSE_OK && outcome.signal != 0 && !outcome.complete)
-    raise(outcome.signal); /* all is saved: whoever sent the signal sees that it had effect */
+    signals_end(outcome.signal); /* all is saved */
   return status;
 }
 

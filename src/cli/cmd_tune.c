@@ -7,9 +7,9 @@
 #include "cli/run_options.h"
 #include "cli/study_display.h"
 #include "report/report.h"
+#include "support/signals.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,8 +63,12 @@ static void print_best(const tune_search *t)
   printf("best of %zu trials of %lld steps: lr %.4g", t->search.count, (long long)t->steps,
          found.lr);
   if (t->momentum != NULL) printf(", %s %.4g", t->momentum, found.momentum);
-  printf("%s%s; loss %.4f, where the search began %.4f\n", details[0] != '\0' ? ", " : "",
-         details[0] != '\0' ? details + 1 : "", best->loss, t->search.trials[0].loss);
+  printf("%s%s; loss %.4f, where the search began ", details[0] != '\0' ? ", " : "",
+         details[0] != '\0' ? details + 1 : "", best->loss);
+  if (isfinite(t->search.trials[0].loss))
+    printf("%.4f\n", t->search.trials[0].loss);
+  else
+    printf("it diverged\n");
   if (t->steps != t->request->run.num_iterations && t->momentum != NULL)
     printf("for %lld steps: %s %.4g\n", (long long)t->request->run.num_iterations, t->momentum,
            carried.momentum);
@@ -76,7 +80,7 @@ static mousse_status finish(const cli_invocation *call, tune_search *t, int stop
   if (stopped != 0) {
     fprintf(stderr, "\nmousse: stopped, all is saved; the same command continues\n");
     fflush(stdout);
-    raise(stopped); /* whoever sent it sees that it had effect */
+    signals_end(stopped);
     return MOUSSE_OK;
   }
   char best[MO_SETTING_PATH];

@@ -38,6 +38,16 @@ static mousse_status find_own_config(const train_options *run, char *path, size_
   return MOUSSE_OK;
 }
 
+/* Slices that were chosen for the run's batch need not fit the one that is given now; where they
+ * do, training takes those of the checkpoint. */
+static void drop_slices(run_values *v, const run_values *given)
+{
+  train_options batch = {.batch_size = given->run.batch_size,
+                         .device_batch_size = given->run.device_batch_size};
+  if (batch.device_batch_size == 0) batch.device_batch_size = v->run.device_batch_size;
+  if (!options_slices_fit(&batch, v->run.slices)) v->run.slices = 0;
+}
+
 mousse_status run_options_configure(void *values, const void *flags, bool quiet,
                                     mo_error *error)
 {
@@ -51,6 +61,7 @@ mousse_status run_options_configure(void *values, const void *flags, bool quiet,
   MO_TRY(options_read(&v->run, path, notices, error));
   v->run.out[0] = '\0'; /* as named now: the directory may have been moved */
   v->run.checkpoint_dir[0] = '\0';
+  drop_slices(v, given);
   return MOUSSE_OK;
 }
 

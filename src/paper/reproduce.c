@@ -7,6 +7,7 @@
 #include "paper/fine_tuning.h"
 #include "paper/synthetic_text.h"
 #include "study/run_archive.h"
+#include "study/study_directory.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -305,7 +306,6 @@ static mousse_status train_and_archive(reproduction_work *w, const reproduction 
 {
   const archived_study study = {what->directory, w->runs.directory};
   if (what->archive == NULL) return train_all(w, what, stopped, error);
-  MO_TRY(mo_make_directories(w->runs.directory, error));
   MO_TRY(run_archive_unpack(&study, what->archive, error));
   const mousse_status status = train_all(w, what, stopped, error);
   const mousse_status kept =
@@ -316,7 +316,7 @@ static mousse_status train_and_archive(reproduction_work *w, const reproduction 
 static mousse_status work(reproduction_work *w, const reproduction *what, json_t **results,
                           int *stopped, mo_error *error)
 {
-  MO_TRY(mo_make_directories(what->directory, error));
+  MO_TRY(study_directory_take(what->directory, error));
   if (what->data_dir == NULL) MO_TRY(make_data(what, w->data_dir, error));
   MO_TRY(make_other_data(what, w->data_dir, w->other_dir, error));
   MO_TRY(train_and_archive(w, what, stopped, error));

@@ -1,6 +1,8 @@
 /* text_form.c - pieces of text. */
 #include "report/text_form.h"
 
+#include "base/wording.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -22,35 +24,23 @@ void form_print(text_form *form, const char *format, ...)
   if (length > 0) add(form, text, strlen(text));
 }
 
-static bool continues(char byte)
+/* What there is in place of the character at c, and its bytes. */
+static const char *shown(const char *c, size_t *bytes)
 {
-  return ((unsigned char)byte & 0xC0) == 0x80;
-}
-
-/* Control characters: U+0000 to U+001F, U+007F to U+009F. */
-static bool is_control(const char *c)
-{
-  const unsigned char first = (unsigned char)c[0];
-  return first < 0x20 || first == 0x7F || (first == 0xC2 && (unsigned char)c[1] < 0xA0);
-}
-
-static size_t bytes_of_character(const char *c)
-{
-  size_t bytes = 1;
-  while (continues(c[bytes])) bytes++;
-  return bytes;
+  *bytes = mo_is_control(c) ? 1 : mo_character_bytes(c);
+  return mo_is_control(c) ? "?" : c;
 }
 
 void form_foreign(text_form *form, const char *text, size_t most)
 {
-  for (size_t shown = 0; *text != '\0' && shown < most; shown++) {
-    const size_t bytes = bytes_of_character(text);
-    if (shown + 1 == most && text[bytes] != '\0')
+  for (size_t count = 0; *text != '\0' && count < most; count++) {
+    size_t size = 0;
+    const size_t bytes = mo_character_bytes(text);
+    const char *piece = shown(text, &size);
+    if (count + 1 == most && text[bytes] != '\0')
       add(form, "…", strlen("…"));
-    else if (is_control(text))
-      add(form, "?", 1);
     else
-      add(form, text, bytes);
+      add(form, piece, size);
     text += bytes;
   }
 }
@@ -64,11 +54,12 @@ void form_foreign_end(text_form *form, const char *text, size_t kept, size_t mos
   }
   const char *end = text;
   for (size_t left_out = length - (most - 1 - kept); left_out > 0; left_out--)
-    end += bytes_of_character(end);
+    end += mo_character_bytes(end);
   for (size_t i = 0; i < kept; i++) {
-    const size_t bytes = bytes_of_character(text);
-    add(form, is_control(text) ? "?" : text, is_control(text) ? 1 : bytes);
-    text += bytes;
+    size_t size = 0;
+    const char *piece = shown(text, &size);
+    add(form, piece, size);
+    text += mo_character_bytes(text);
   }
   add(form, "…", strlen("…"));
   form_foreign(form, end, most);
@@ -82,7 +73,7 @@ void form_repeat(text_form *form, const char *piece, size_t count)
 size_t form_length(const char *text)
 {
   size_t length = 0;
-  for (; *text != '\0'; text++) length += !continues(*text);
+  for (; *text != '\0'; text += mo_character_bytes(text)) length++;
   return length;
 }
 
@@ -91,7 +82,7 @@ static size_t word_bytes(const char *text, size_t *characters)
 {
   const size_t bytes = strcspn(text, " ");
   *characters = 0;
-  for (size_t i = 0; i < bytes; i++) *characters += !continues(text[i]);
+  for (size_t i = 0; i < bytes; i += mo_character_bytes(text + i)) ++*characters;
   return bytes;
 }
 
@@ -112,9 +103,10 @@ void form_wrap(text_form *form, const char *prefix, const char *text)
       column++;
     }
     for (size_t used = 0; used < bytes;) {
-      const size_t one = bytes_of_character(text + used);
-      add(form, is_control(text + used) ? "?" : text + used, is_control(text + used) ? 1 : one);
-      used += one;
+      size_t size = 0;
+      const char *piece = shown(text + used, &size);
+      add(form, piece, size);
+      used += mo_character_bytes(text + used);
     }
     text += bytes;
     column += characters;

@@ -15,11 +15,11 @@ void loss_watch_start(loss_watch *watch)
   *watch = (loss_watch){.val_loss = NAN};
 }
 
-static bool has_diverged(const loss_watch *w, uint64_t most_skipped)
+static bool has_diverged(const loss_watch *w, const loss_rule *rule)
 {
   double sum = 0;
-  if (w->skipped >= most_skipped) return true;
-  if (w->seen < STUDY_WINDOW) return false;
+  if (w->skipped >= rule->most_skipped) return true;
+  if (rule->any_loss || w->seen < STUDY_WINDOW) return false;
   for (size_t i = 0; i < STUDY_WINDOW; i++) sum += w->window[i];
   return sum / STUDY_WINDOW > w->first + worse_by;
 }
@@ -54,7 +54,7 @@ static loss_verdict take_line(loss_watch *w, const char *text, const loss_rule *
   }
   if (line.kind == METRICS_STEP) {
     take_step(w, &line);
-    if (has_diverged(w, rule->most_skipped)) verdict = LOSS_DIVERGED;
+    if (has_diverged(w, rule)) verdict = LOSS_DIVERGED;
   }
   metrics_line_release(&line);
   return verdict;

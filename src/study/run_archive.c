@@ -87,7 +87,9 @@ static mousse_status keep_line(void *context, const char *text, size_t size, mo_
 {
   thinned *t = context;
   metrics_line line;
-  MO_TRY(metrics_line_read(&line, text, size, error));
+  const mousse_status status = metrics_line_read(&line, text, size, error);
+  if (status == MOUSSE_BAD_FORMAT && text[size - 1] != '\n') return MOUSSE_OK; /* cut off */
+  MO_TRY(status);
   const bool wanted = line.kind == METRICS_VALIDATION || line.step % t->stride == 0;
   metrics_line_release(&line);
   if (wanted && !mo_buffer_add(&t->kept, text, size))

@@ -3,6 +3,7 @@
 #include "base/lines.h"
 #include "study/archived_run.h"
 #include "support/run_directory.h"
+#include "support/run_lock.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,17 +29,29 @@ static mousse_status write_options(const train_options *options, const char *dir
 }
 
 /* result.json last: until it is there, the run has not ended. */
-static mousse_status make_run(archived_run *run, const archived_study *study, mo_error *error)
+static mousse_status fill(archived_run *run, const char *directory, mo_error *error)
 {
-  char directory[MO_SETTING_PATH];
-  MO_TRY(mo_path_join(directory, sizeof directory, study->runs, run->name, error));
-  if (!run_directory_is_free(directory)) return MOUSSE_OK;
   MO_TRY(options_set(&run->options, "out", directory, NULL, error));
-  MO_TRY(run_directory_take(directory, error));
   MO_TRY(write_text(directory, "metrics.jsonl", run->metrics, error));
   MO_TRY(write_options(&run->options, directory, "config.yaml", error));
   MO_TRY(write_options(&run->options, directory, "run.yaml", error));
   return run_result_write(&run->result, directory, error);
+}
+
+/* One that was begun here and has not ended, or was being unpacked when a kill came, is as the
+ * archive has it: otherwise it would be made again, and be missing in the archive until then. */
+static mousse_status make_run(archived_run *run, const archived_study *study, mo_error *error)
+{
+  char directory[MO_SETTING_PATH], result[MO_SETTING_PATH];
+  run_lock lock;
+  MO_TRY(mo_path_join(directory, sizeof directory, study->runs, run->name, error));
+  MO_TRY(mo_path_join(result, sizeof result, directory, "result.json", error));
+  if (access(result, F_OK) == 0) return MOUSSE_OK;
+  MO_TRY(run_directory_take(directory, error));
+  MO_TRY(run_lock_take(&lock, directory, error));
+  const mousse_status status = fill(run, directory, error);
+  run_lock_release(&lock);
+  return status;
 }
 
 typedef struct archive_reader {

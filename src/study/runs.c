@@ -60,8 +60,7 @@ static mousse_status compare_options(const study_run *r, const train_options *ot
                      "remove it",
                      r->directory, row->name, found, wanted);
   }
-  if (r->run.option_count != other->option_count ||
-      memcmp(r->run.options, other->options, sizeof r->run.options) != 0)
+  if (!options_same_list(&r->run, other))
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "%s was made with other opt. or scalar. options; choose another directory, "
                    "or remove it",
@@ -127,7 +126,10 @@ static mousse_status look_at(study_run *r, mo_error *error)
   mo_release(NULL, made, sizeof *made);
   if (status == MOUSSE_OK) status = run_child_look(r, error);
   if (status != MOUSSE_OK) return status;
-  loss_watch_follow(&r->course, r->directory, &r->rule);
+  /* One that nobody stopped is read to its end, whatever its losses were. */
+  const bool stopped = r->state == STUDY_DIVERGED || r->state == STUDY_HOPELESS;
+  const loss_rule none = {.most_skipped = UINT64_MAX, .any_loss = true};
+  loss_watch_follow(&r->course, r->directory, stopped ? &r->rule : &none);
   if (r->state == STUDY_WAITING && r->course.step > 0) r->state = STUDY_STOPPED;
   return MOUSSE_OK;
 }

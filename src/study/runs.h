@@ -45,6 +45,7 @@ typedef struct loss_watch {
 /* When a run is stopped before its end. */
 typedef struct loss_rule {
   uint64_t most_skipped; /* steps in a row without a finite gradient */
+  bool any_loss;         /* however far its losses are above the first */
   size_t limit_count;
   struct {
     uint64_t step;

@@ -35,6 +35,7 @@ static mousse_status start_more(study_runs *runs, const study_execution *how, mo
     study_run *run = next_waiting(runs);
     if (run == NULL) break;
     run->run.threads = threads;
+    run->rule.any_loss = !how->stop_diverged;
     MO_TRY(run_child_start(run, how->program, error));
   }
   return MOUSSE_OK;

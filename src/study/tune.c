@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "study/hopeless.h"
 #include "study/run_record.h"
+#include "study/study_directory.h"
 #include "train/momentum_law.h"
 
 #include <math.h>
@@ -269,7 +270,7 @@ mousse_status tune_execute(tune_search *t, const tune_request *request, int *sto
 {
   *t = (tune_search){.request = request};
   *stopped = 0;
-  MO_TRY(mo_make_directories(request->directory, error));
+  MO_TRY(study_directory_take(request->directory, error));
   MO_TRY(mo_path_join(t->runs.directory, sizeof t->runs.directory, request->directory, "runs",
                       error));
   MO_TRY(probe(t, stopped, error));

@@ -63,11 +63,14 @@ static void tell(const tune_search *t, json_t *figure)
   const study_setting s = tune_setting_at(t, &best->point);
   const bool inside =
       search_inside(&t->search, 0) && (t->search.together < 2 || search_inside(&t->search, 1));
+  char gain[64] = "where the search began it diverged";
+  if (isfinite(first->loss))
+    snprintf(gain, sizeof gain, "%.4f below where the search began", first->loss - best->loss);
   results_finding(figure,
                   "Of %zu trials of %lld steps the best has learning rate %.4g and momentum "
-                  "%.4g: loss %.4f, %.4f below where the search began. It lies %s those tried.",
-                  t->search.count, (long long)t->steps, s.lr, s.momentum, best->loss,
-                  first->loss - best->loss, inside ? "inside" : "at an edge of");
+                  "%.4g: loss %.4f, %s. It lies %s those tried.",
+                  t->search.count, (long long)t->steps, s.lr, s.momentum, best->loss, gain,
+                  inside ? "inside" : "at an edge of");
 }
 
 mousse_status tune_report(const tune_search *t, const char *command, json_t **results,

@@ -40,6 +40,12 @@ int signals_stop(void)
   return stop_signal;
 }
 
+void signals_end(int number)
+{
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
 bool signals_save(void)
 {
   const bool wanted = save_wanted != 0;

@@ -10,4 +10,8 @@ void signals_ignore(void); /* as it was before */
 int signals_stop(void);    /* the signal that asked to stop; 0: none */
 bool signals_save(void);   /* whether saving was asked for; the request is taken back */
 
+/* Ends the process by a signal, so that whoever sent it sees that it had effect; also one that was
+ * ignored when the process began, as shells do with SIGINT for what they run in the background. */
+void signals_end(int number);
+
 #endif

@@ -31,6 +31,21 @@ static mousse_status copy_file(const char *from, const char *to, const char *nam
   return status;
 }
 
+/* The options name the new directory: given as --config, they must not lead to the old run. */
+static mousse_status copy_options(const char *from, const char *out, mo_error *error)
+{
+  char source[4096], target[4096];
+  train_options run;
+  MO_TRY(mo_path_join(source, sizeof source, from, "config.yaml", error));
+  MO_TRY(mo_path_join(target, sizeof target, out, "config.yaml", error));
+  if (access(source, F_OK) != 0) return MOUSSE_OK;
+  MO_TRY(options_defaults(&run, error));
+  MO_TRY(options_read(&run, source, NULL, error));
+  MO_TRY(options_set(&run, "out", out, NULL, error));
+  run.checkpoint_dir[0] = '\0';
+  return options_write(&run, target, error);
+}
+
 static mousse_status copy_checkpoint(const char *folder, const char *root, uint64_t step,
                                      mo_error *error)
 {
@@ -69,7 +84,7 @@ static mousse_status copy_all(const model_files *files, const char *out, uint64_
   char root[4096];
   MO_TRY(mo_path_join(root, sizeof root, out, CHECKPOINT_FOLDER, error));
   MO_TRY(mo_make_directories(root, error));
-  MO_TRY(copy_file(files->run, out, "config.yaml", error));
+  MO_TRY(copy_options(files->run, out, error));
   MO_TRY(metrics_copy(files->run, out, step, error));
   MO_TRY(history_copy(files->run, out, step, error));
   return copy_checkpoint(files->folder, root, step, error);

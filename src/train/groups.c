@@ -2,8 +2,8 @@
 #include "train/groups.h"
 
 #include "train/lr_factors.h"
-
 #include "train/momentum_law.h"
+#include "train/unused_options.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -135,18 +135,6 @@ static mousse_status set_recommended(const train_groups *groups, const train_opt
   return MOUSSE_OK;
 }
 
-static void notice_unused(const train_options *run, const run_notices *notices)
-{
-  const bool scalar_given =
-      strcmp(run->scalar_opt, "lion") != 0 && strcmp(run->scalar_opt, run->optimizer) != 0;
-  if (groups_are_alike(run) && scalar_given)
-    run_notify(notices, "%s is used for all tensors: scalar_opt is ignored", run->optimizer);
-  for (size_t i = 0; i < run->option_count; i++)
-    if (run->options[i].scalar && groups_are_alike(run))
-      run_notify(notices, "'scalar.%s' is ignored: %s is used for all tensors",
-                 run->options[i].name, run->optimizer);
-}
-
 /* The options of the optimizer as a whole: what goes around all groups. */
 static mousse_status set_wrapper(const train_groups *groups, const train_options *run,
                                  mo_error *error)
@@ -174,12 +162,26 @@ static mousse_status set_wrapper(const train_groups *groups, const train_options
   return MOUSSE_OK;
 }
 
+/* Embedding, head and vectors: a share of the learning rate and no decay, unless scalar.lr and
+ * scalar.weight_decay say otherwise. Where all are alike, opt.lr and opt.weight_decay are the
+ * hidden matrices' own. */
+static mousse_status configure_other(const train_groups *groups, const train_options *run,
+                                     int role, double lr, mo_error *error)
+{
+  const bool alike = groups_are_alike(run);
+  if (alike) MO_TRY(set_library_options(groups, run, role, false, error));
+  mousse_status status = mousse_set(groups->optimizer, role, "lr", lr);
+  if (status == MOUSSE_OK) status = mousse_set(groups->optimizer, role, "weight_decay", 0);
+  if (status != MOUSSE_OK) return groups_fail(groups, status, error);
+  return alike ? MOUSSE_OK : set_library_options(groups, run, role, true, error);
+}
+
 static mousse_status configure(train_groups *groups, const train_options *run, size_t width,
                                const run_notices *notices, mo_error *error)
 {
   mousse_optimizer *optimizer = groups->optimizer;
   double lr = 0;
-  notice_unused(run, notices);
+  unused_options_tell(run, notices);
   MO_TRY(set_wrapper(groups, run, error));
   /* In a run no step should wait for the refreshes of all matrices at once. */
   if (has_option(run->optimizer, "stagger"))
@@ -189,11 +191,9 @@ static mousse_status configure(train_groups *groups, const train_options *run, s
   MO_TRY(set_library_options(groups, run, GPT_MATRIX, false, error));
   mousse_status status = mousse_get(optimizer, GPT_MATRIX, "lr", &lr);
   for (int role = 0; role < groups->count && status == MOUSSE_OK; role++) {
-    groups->lr[role] = lr * groups_lr_factor(run, (gpt_role)role, width);
-    status = mousse_set(optimizer, role, "lr", groups->lr[role]);
-    if (role == GPT_MATRIX || status != MOUSSE_OK) continue;
-    MO_TRY(set_library_options(groups, run, role, !groups_are_alike(run), error));
-    status = mousse_set(optimizer, role, "weight_decay", 0);
+    const double share = lr * groups_lr_factor(run, (gpt_role)role, width);
+    if (role != GPT_MATRIX) MO_TRY(configure_other(groups, run, role, share, error));
+    status = mousse_get(optimizer, role, "lr", &groups->lr[role]);
   }
   return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
 }

@@ -179,10 +179,23 @@ static mousse_status set_option(train_options *run, bool scalar, const char *nam
                    "option '%.40s' = '%.40s': at most %d such options of %d bytes", name, text,
                    OPTION_MOST, OPTION_TEXT_SIZE - 1);
   if (slot == end) run->option_count++;
-  slot->scalar = scalar;
+  *slot = (train_option){.scalar = scalar}; /* nothing of a longer value stays behind */
   memcpy(slot->name, name, strlen(name) + 1);
   memcpy(slot->value, text, strlen(text) + 1);
   return MOUSSE_OK;
+}
+
+/* A row whose text is a value of the optimizer's. */
+static bool is_optimizer_row(const mo_setting *row)
+{
+  return row != NULL && more[row - rows].option != NULL;
+}
+
+/* Python's spelling; switches understand it themselves, and other texts may be names. */
+static const char *our_spelling(const char *text)
+{
+  if (strcmp(text, "True") == 0) return "true";
+  return strcmp(text, "False") == 0 ? "false" : text;
 }
 
 mousse_status options_set(train_options *run, const char *key, const char *text,
@@ -190,10 +203,9 @@ mousse_status options_set(train_options *run, const char *key, const char *text,
 {
   bool scalar = false;
   const char *name = optimizer_key(key, &scalar);
-  if (strcmp(text, "True") == 0) text = "true"; /* as Python spells them */
-  if (strcmp(text, "False") == 0) text = "false";
-  if (name != NULL) return set_option(run, scalar, name, text, error);
   const mo_setting *row = mo_settings_find(&train_settings, key);
+  if (name != NULL || is_optimizer_row(row)) text = our_spelling(text);
+  if (name != NULL) return set_option(run, scalar, name, text, error);
   if (row == NULL && is_foreign(key)) {
     run_notify(notices, "'%s' has no meaning here and is ignored", key);
     return MOUSSE_OK;
@@ -251,16 +263,32 @@ mousse_status options_check(const train_options *run, mo_error *error)
                    "batch_size is %lld, which device_batch_size %lld does not divide; "
                    "--device-batch-size 0 chooses one",
                    (long long)run->batch_size, (long long)run->device_batch_size);
-  if (run->batch_size % (slices * (int64_t)options_micro_batch(run)) != 0)
+  if (!options_slices_fit(run, slices))
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "batch_size is %lld, which cannot be cut into %lld slices of whole "
-                   "micro-batches of %zu",
+                   "micro-batches of %zu; --slices 0 chooses some that fit",
                    (long long)run->batch_size, (long long)slices, options_micro_batch(run));
   if (s.course == TRAIN_WSD && s.warmup + s.decay > s.steps)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "warmup_ratio %g and warmdown_ratio %g together are more than 1",
                    run->warmup_ratio, run->warmdown_ratio);
   return MOUSSE_OK;
+}
+
+static bool has_option(const train_options *run, const train_option *wanted)
+{
+  for (size_t i = 0; i < run->option_count; i++)
+    if (run->options[i].scalar == wanted->scalar &&
+        strcmp(run->options[i].name, wanted->name) == 0)
+      return strcmp(run->options[i].value, wanted->value) == 0;
+  return false;
+}
+
+bool options_same_list(const train_options *a, const train_options *b)
+{
+  bool same = a->option_count == b->option_count;
+  for (size_t i = 0; i < a->option_count && same; i++) same = has_option(b, &a->options[i]);
+  return same;
 }
 
 bool options_average(const train_options *run)
@@ -290,6 +318,12 @@ size_t options_slices(const train_options *run)
   size_t slices = DEFAULT_SLICES;
   while (slices > 1 && (count < slices || count % slices != 0)) slices /= 2;
   return slices;
+}
+
+bool options_slices_fit(const train_options *run, int64_t slices)
+{
+  const int64_t micro = run->device_batch_size > 0 ? run->device_batch_size : 1;
+  return slices > 0 && run->batch_size % slices == 0 && run->batch_size / slices % micro == 0;
 }
 
 size_t options_micro_batch(const train_options *run)

@@ -92,6 +92,9 @@ mousse_status options_write(const train_options *run, const char *path, mo_error
 /* Names, ratios and batches must fit together. */
 mousse_status options_check(const train_options *run, mo_error *error);
 
+/* Whether both have the same opt. and scalar. options, in whatever order they were given. */
+bool options_same_list(const train_options *a, const train_options *b);
+
 /* Whether other weights than those that are trained are evaluated, and whether the optimizer keeps
  * them rather than the trainer. */
 bool options_average(const train_options *run);
@@ -102,6 +105,8 @@ train_schedule options_schedule(const train_options *run);
  * the largest power of two up to 8 that divides it; up to 8 sequences of a slice at a time. */
 size_t options_slices(const train_options *run);
 size_t options_micro_batch(const train_options *run);
+/* Whether the batch can be cut into so many slices of whole micro-batches. */
+bool options_slices_fit(const train_options *run, int64_t slices);
 int options_threads(const train_options *run);
 mousse_status options_directory(const train_options *run, char *path, size_t capacity,
                                 mo_error *error);

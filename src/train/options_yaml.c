@@ -3,6 +3,7 @@
  * One value per key (yaml_keys.h); lists are refused.
  */
 #include "base/file.h"
+#include "base/utf8.h"
 #include "support/yaml_keys.h"
 #include "train/options.h"
 
@@ -37,19 +38,43 @@ mousse_status options_read(train_options *run, const char *path, const run_notic
   return yaml_keys_read(path, take, &r, error);
 }
 
+/* What readers of YAML refuse, take for a line's end or have a meaning for. */
+static bool is_plain(uint32_t c)
+{
+  return c >= ' ' && c != '"' && c != '\\' && !(c >= 0x7F && c < 0xA0) && c != 0x2028 &&
+         c != 0x2029 && c != 0xFEFF && c != 0xFFFE && c != 0xFFFF;
+}
+
+/* Puts text in double quotes behind `used` bytes of a line; 0: it is not UTF-8. */
+static size_t quote(char *line, size_t used, const char *text)
+{
+  line[used++] = '"';
+  for (size_t left = strlen(text), bytes = 0; left > 0; text += bytes, left -= bytes) {
+    bytes = mo_utf8_sequence(text, left);
+    if (bytes == 0) return 0;
+    const uint32_t c = mo_utf8_character(text);
+    if (is_plain(c)) memcpy(line + used, text, bytes);
+    used += is_plain(c) ? bytes
+                        : (size_t)sprintf(line + used, c < 0x100 ? "\\x%02x" : "\\u%04x", c);
+  }
+  line[used++] = '"';
+  return used;
+}
+
 /* Text in double quotes; other values as they are. */
 static mousse_status write_line(mo_writer *file, const char *key, const char *text, bool quoted,
                                 mo_error *error)
 {
   char line[4 * MO_SETTING_PATH + YAML_LONGEST_KEY + 8];
-  size_t used = (size_t)snprintf(line, sizeof line, "%s: %s", key, quoted ? "\"" : "");
-  for (const char *c = text; *c != '\0'; c++) {
-    if (!quoted || ((unsigned char)*c >= ' ' && *c != '"' && *c != '\\' && *c != 127))
-      line[used++] = *c;
-    else
-      used += (size_t)sprintf(line + used, "\\x%02x", (unsigned char)*c);
-  }
-  used += (size_t)sprintf(line + used, "%s\n", quoted ? "\"" : "");
+  size_t used = (size_t)snprintf(line, sizeof line, "%s: ", key);
+  if (quoted)
+    used = quote(line, used, text);
+  else
+    used += (size_t)snprintf(line + used, sizeof line - used - 1, "%s", text);
+  if (used == 0)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "option '%s' is not UTF-8 and cannot be saved in %s", key, file->path);
+  line[used++] = '\n';
   return mo_writer_write(file, line, used, error);
 }
 

@@ -12,7 +12,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* The number of slices in the config.yaml of a run that can be continued; 0: there is none. */
+/* The number of slices in the config.yaml of a run that can be continued; 0: there is none, or the
+ * batch is another one, which they do not fit. */
 static mousse_status slices_before(const train_options *run, int64_t *slices, mo_error *error)
 {
   char directory[4096], root[4096], path[4096];
@@ -28,7 +29,7 @@ static mousse_status slices_before(const train_options *run, int64_t *slices, mo
   if (!continued) return MOUSSE_OK;
   MO_TRY(options_defaults(&before, error));
   MO_TRY(options_read(&before, path, NULL, error));
-  *slices = before.slices;
+  if (options_slices_fit(run, before.slices)) *slices = before.slices;
   return MOUSSE_OK;
 }
 

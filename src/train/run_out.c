@@ -33,22 +33,6 @@ static bool same_rows(const train_options *a, const train_options *b,
   return true;
 }
 
-static bool has_option(const train_options *run, const train_option *wanted)
-{
-  for (size_t i = 0; i < run->option_count; i++)
-    if (run->options[i].scalar == wanted->scalar &&
-        strcmp(run->options[i].name, wanted->name) == 0)
-      return strcmp(run->options[i].value, wanted->value) == 0;
-  return false;
-}
-
-static bool same_options(const train_options *a, const train_options *b)
-{
-  bool same = a->option_count == b->option_count;
-  for (size_t i = 0; i < a->option_count && same; i++) same = has_option(b, &a->options[i]);
-  return same;
-}
-
 static mousse_status resolve(train_options *run, mo_error *error)
 {
   gpt_config config;
@@ -66,7 +50,7 @@ static bool holds(const char *directory, const train_options *resolved,
          access(path, F_OK) == 0 && options_defaults(there, NULL) == MOUSSE_OK &&
          options_read(there, path, NULL, NULL) == MOUSSE_OK &&
          resolve(there, NULL) == MOUSSE_OK && same_rows(resolved, there, given) &&
-         same_options(resolved, there);
+         options_same_list(resolved, there);
 }
 
 static mousse_status search_out(train_options *run, train_options *resolved,

@@ -54,12 +54,16 @@ static mousse_status count_skips(trainer *t, bool skipped, mo_error *error)
   run_notify(&t->notices, "step %llu skipped: its loss or gradient is not finite",
              (unsigned long long)state->step);
   if (state->skipped_in_row < (uint64_t)t->run->max_skipped) return MOUSSE_OK;
+  char newest[64] = "there is no checkpoint";
   milestone_end_save(t);
+  if (t->saved > 0)
+    snprintf(newest, sizeof newest, "the newest checkpoint is of step %llu",
+             (unsigned long long)t->saved);
   return mo_fail(error, MOUSSE_NOT_FINITE,
                  "stopped at step %llu: the last %llu losses or gradients were not finite; "
-                 "the newest checkpoint is of step %llu; try a smaller lr or --clip 1",
+                 "%s; try a smaller lr or --clip 1",
                  (unsigned long long)state->step, (unsigned long long)state->skipped_in_row,
-                 (unsigned long long)t->saved);
+                 newest);
 }
 
 /* This rank's part of the batch: forward and backward, one micro-batch after the other. */

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "support/json_lines.h"
+#include "train/groups.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -292,6 +293,33 @@ static mousse_status compare_options(const option_comparison *c, mo_error *error
   return MOUSSE_OK;
 }
 
+/* Whether the optimizer kept the average of the weights, by what its run was started with. */
+static mousse_status kept_average(const json_t *before, bool *kept, mo_error *error)
+{
+  static const char *const keys[] = {"wrapper", "ema", "ema_from", "ema_weight"};
+  train_options run;
+  MO_TRY(options_defaults(&run, error));
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (text_of(before, keys[i])[0] != '\0')
+      MO_TRY(options_set(&run, keys[i], text_of(before, keys[i]), NULL, error));
+  *kept = run.ema > 0 && options_wrapped(&run);
+  return MOUSSE_OK;
+}
+
+/* An average that the optimizer keeps begins with the run; one of the trainer's own at any time. */
+static mousse_status compare_average(const json_t *before, const train_options *now,
+                                     mo_error *error)
+{
+  bool kept = false;
+  if (now->ema <= 0 || !options_wrapped(now)) return MOUSSE_OK;
+  MO_TRY(kept_average(before, &kept, error));
+  if (kept) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "the run was started without an average of the kind that ema with ema_from, "
+                 "ema_weight or a wrapper is, and has none to go on with; start a new one with "
+                 "another --out");
+}
+
 /* The options under their names of today; NULL: no memory, or no options. */
 static json_t *rename_options(json_t *options)
 {
@@ -316,10 +344,10 @@ static mousse_status compare_object(const json_t *object, const trainer_demand *
   json_t *now = collect_options(first_edition ? demand->given : demand->resolved);
   json_t *before = rename_options(json_object_get(object, "options"));
   const option_comparison c = {before, now, changes, notices};
-  const mousse_status status =
-      now != NULL && before != NULL
-          ? compare_options(&c, error)
-          : mo_fail(error, MOUSSE_NO_MEMORY, "no memory to compare options");
+  mousse_status status = now != NULL && before != NULL
+                             ? compare_options(&c, error)
+                             : mo_fail(error, MOUSSE_NO_MEMORY, "no memory to compare options");
+  if (status == MOUSSE_OK) status = compare_average(before, demand->resolved, error);
   json_decref(now);
   json_decref(before);
   if (status != MOUSSE_OK) return status;
@@ -346,9 +374,13 @@ mousse_status trainer_state_same_optimizer(const char *path, const train_options
   json_t *object = NULL;
   mousse_status status = MOUSSE_OK;
   MO_TRY(load(&object, path, error));
-  const char *before = text_of(json_object_get(object, "options"), "optimizer");
+  const json_t *options = json_object_get(object, "options");
+  const char *before = text_of(options, "optimizer"), *scalar = text_of(options, "scalar_opt");
   if (before[0] != '\0' && strcmp(before, given->optimizer) != 0)
     status = refuse_option("optimizer", before, given->optimizer, error);
+  else if (scalar[0] != '\0' && !groups_are_alike(given) &&
+           strcmp(scalar, given->scalar_opt) != 0)
+    status = refuse_option("scalar_opt", scalar, given->scalar_opt, error);
   json_decref(object);
   return status;
 }

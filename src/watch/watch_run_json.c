@@ -68,17 +68,37 @@ static json_t *changes_json(const run_history *history)
   return list;
 }
 
+/* Whether a word is the option's name, or one of other trainers for it. */
+static bool is_name_of(const char *word, const char *name)
+{
+  const mo_setting *row = mo_settings_find(&train_settings, word);
+  return mo_same_name(row != NULL ? row->name : word, name);
+}
+
+/* Whether a word is the library's name of an option that has a row of its own, as opt.mu. */
+static bool is_library_name_of(const char *word, const char *name, const char *optimizer)
+{
+  const mo_setting *row = mo_settings_find(&train_settings, name);
+  if (row == NULL || strncmp(word, "opt.", 4) != 0) return false;
+  const char *only = NULL;
+  const char *option = option_row_name((size_t)(row - train_settings.rows), &only);
+  return option != NULL && strcmp(option, word + 4) == 0 &&
+         (only[0] == '\0' || strcmp(only, optimizer) == 0);
+}
+
 /* Whether a word of the command sets the option: --name, --no-name or --name=value. */
-static bool is_set_by(const char *word, const char *name)
+static bool is_set_by(const char *word, const char *name, const char *optimizer)
 {
   char own[128];
+  if (strcmp(word, "-o") == 0) return strcmp(name, "out") == 0;
   if (strncmp(word, "--", 2) != 0) return false;
   const size_t length = strcspn(word + 2, "=");
   if (length >= sizeof own) return false;
   memcpy(own, word + 2, length);
   own[length] = '\0';
-  return mo_same_name(own, name) ||
-         (strncmp(own, "no-", 3) == 0 && mo_same_name(own + 3, name));
+  const bool negative = strncmp(own, "no-", 3) == 0 || strncmp(own, "no_", 3) == 0;
+  return is_name_of(own, name) || (negative && is_name_of(own + 3, name)) ||
+         is_library_name_of(own, name, optimizer);
 }
 
 /* Where the value of an option comes from. */
@@ -90,7 +110,8 @@ static const char *origin_of(const watched_run *run, const char *name, const cha
       json_string_value(json_object_get(json_object_get(run->stretch, "options"), name));
   for (size_t i = 0; i < json_array_size(command); i++)
     if (json_is_string(json_array_get(command, i)) &&
-        is_set_by(json_string_value(json_array_get(command, i)), name))
+        is_set_by(json_string_value(json_array_get(command, i)), name,
+                  run->record.options.optimizer))
       return "command line";
   if (resolved != NULL && strcmp(resolved, value) != 0) return "chosen by the program";
   if (row != NULL && strcmp(row->initial, value) == 0) return "default";

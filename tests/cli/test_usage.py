@@ -29,6 +29,7 @@ class Usage(ProgramTest):
         self.assertIn("'mousse --help' lists them", self.failure(2, "zzz"))
         self.assertIn("did you mean 'out'", self.failure(2, "tokenize", "x", "--uot", "y"))
         self.assertIn("needs a value", self.failure(2, "tokenize", "x", "--out"))
+        self.assertIn("option 'opt.mu' needs a value", self.failure(2, "train", "--opt.mu"))
         self.assertIn("there is no option '-x'", self.failure(2, "tokenize", "-x"))
         self.assertIn("needs INPUT", self.failure(2, "tokenize"))
         self.assertIn("at most 1 argument, and 'b'", self.failure(2, "data", "a", "b"))
@@ -82,8 +83,8 @@ class Usage(ProgramTest):
         def shuffle(*words):
             return re.search(r"^shuffle: (\w+)$", self.output("train", *words, "--dry-run").decode(), re.M)[1]
         self.assertEqual([shuffle("--shuffle"), shuffle("--no-shuffle"), shuffle("--shuffle", "true"),
-                          shuffle("--shuffle", "false"), shuffle("--shuffle=Yes")],
-                         ["true", "false", "true", "false", "true"])
+                          shuffle("--shuffle", "false"), shuffle("--shuffle=Yes"), shuffle("--shuffle", "False")],
+                         ["true", "false", "true", "false", "true", "false"])
 
     def test_closed_descriptors_do_not_become_files(self):
         """A file that is opened must not become standard output or standard error."""

@@ -1,4 +1,5 @@
 """mousse reproduce --scale smoke: every figure is there and filled from runs of that command."""
+import glob
 import json
 import os
 import subprocess
@@ -110,7 +111,8 @@ class Reproduce(ProgramTest):
     def test_an_archive_of_finished_runs_goes_on_elsewhere(self):
         words = ["reproduce", "sides", "--scale", "smoke", "--quiet", "--archive", "runs.jsonl"]
         process = subprocess.Popen([MOUSSE, *words, "--out", "here"], cwd=self.folder)
-        time.sleep(1.0)
+        while not glob.glob(self.path("here/runs/*/result.json")):
+            time.sleep(0.02)
         process.terminate()
         process.wait()
         before = len(self.read("runs.jsonl").splitlines())
@@ -118,6 +120,16 @@ class Reproduce(ProgramTest):
         lines = [json.loads(line) for line in self.read("runs.jsonl").splitlines()]
         self.assertGreater(len(lines), before)
         self.assertEqual({line["options"]["data_dir"] for line in lines}, {"@/data"})
+        # One that a kill left half made is not made again, and a line that was cut off is left out.
+        begun = os.path.join(self.folder, "at last/runs", lines[0]["name"])
+        os.makedirs(begun)
+        open(os.path.join(self.folder, "at last/runs/lock"), "w").close()
+        with open(os.path.join(begun, "lock"), "w") as file:
+            file.write("mousse run\n")
+        with open(os.path.join(self.folder, "there/runs", lines[1]["name"], "metrics.jsonl"), "a") as file:
+            file.write('{"step": 1')
+        self.run_mousse(*words, "--out", "there")
+        self.assertEqual([json.loads(line) for line in self.read("runs.jsonl").splitlines()], lines)
         self.run_mousse(*words, "--out", "at last")
         self.assertFalse([path for path in os.listdir(os.path.join(self.folder, "at last/runs"))
                           if os.path.exists(os.path.join(self.folder, "at last/runs", path, "checkpoints"))])
@@ -136,7 +148,7 @@ class Reproduce(ProgramTest):
                 said = subprocess.run([MOUSSE, *words], cwd=self.folder, capture_output=True).stderr.decode()
                 self.assertIn("runs.jsonl: line 1: ", said)
                 self.assertIn(wanted, said)
-        self.assertEqual(os.listdir(os.path.join(self.folder, "out/runs")), [])
+        self.assertEqual(os.listdir(os.path.join(self.folder, "out/runs")), ["lock"])
 
     def test_killed_and_started_again_it_gives_the_same(self):
         words = ["reproduce", "sides", "--scale", "smoke", "--quiet"]

@@ -39,6 +39,29 @@ static void test_grid_is_every_combination_in_order(void **state)
   study_release(&runs);
 }
 
+/* A run is the same however its options came about: in another order, or over a longer value. */
+static void test_the_same_options_are_the_same_run(void **state)
+{
+  (void)state;
+  train_options one, other;
+  study_runs runs = {.directory = "somewhere"};
+  mo_error error = {{0}};
+  assert_int_equal(options_defaults(&one, &error), MOUSSE_OK);
+  other = one;
+  assert_int_equal(options_set(&one, "opt.mu", "0.9375", NULL, &error), MOUSSE_OK);
+  assert_int_equal(options_set(&one, "opt.mu", "0.9", NULL, &error), MOUSSE_OK);
+  assert_int_equal(options_set(&one, "scalar.beta2", "0.98", NULL, &error), MOUSSE_OK);
+  assert_int_equal(options_set(&other, "scalar.beta2", "0.98", NULL, &error), MOUSSE_OK);
+  assert_int_equal(options_set(&other, "opt.mu", "0.9", NULL, &error), MOUSSE_OK);
+  assert_memory_equal(&one.options[0], &other.options[1], sizeof one.options[0]);
+  assert_int_equal(study_add(&runs, "run", &one, NULL, &error), MOUSSE_OK);
+  assert_int_equal(study_add(&runs, "run", &other, NULL, &error), MOUSSE_OK);
+  assert_int_equal(runs.count, 1);
+  assert_int_equal(options_set(&other, "opt.mu", "0.8", NULL, &error), MOUSSE_OK);
+  assert_int_equal(study_add(&runs, "run", &other, NULL, &error), MOUSSE_INVALID_ARGUMENT);
+  study_release(&runs);
+}
+
 static void test_draws_stay_in_their_ranges(void **state)
 {
   (void)state;
@@ -232,6 +255,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_grid_is_every_combination_in_order),
+      cmocka_unit_test(test_the_same_options_are_the_same_run),
       cmocka_unit_test(test_draws_stay_in_their_ranges),
       cmocka_unit_test(test_ranges_that_are_none_are_refused),
       cmocka_unit_test(test_a_range_asks_for_a_draw),

@@ -102,6 +102,22 @@ class Sweep(ProgramTest):
         self.assertEqual(states["0.02"]["status"], "complete")
         self.assertEqual(states["20"]["status"], "diverged")
 
+    def test_a_diverged_run_goes_on_where_that_is_asked_for(self):
+        self.sweep_file("lr: [20]\n")
+        words = ["sweep", "grid.yaml", "--num-iterations", "60", "--no-stop-diverged"]
+        process = subprocess.Popen([MOUSSE, *words, "--quiet"], cwd=self.folder)
+        metrics = self.path("sweeps/grid/run/metrics.jsonl")
+        while not os.path.exists(metrics) or self.read(metrics).count(b'"lr"') < 12:
+            time.sleep(0.02)
+        process.terminate()  # after it has diverged: it has not ended by that
+        process.wait()
+        self.assertFalse(os.path.exists(self.path("sweeps/grid/run/result.json")) and
+                         json.loads(self.read("sweeps/grid/run/result.json"))["status"] == "diverged")
+        self.run_mousse(*words, "--quiet")
+        result = json.loads(self.read("sweeps/grid/run/result.json"))
+        self.assertEqual((result["status"], result["steps"]), ("complete", 60))
+        self.assertRegex(self.output(*words, "--dry-run").decode(), r"complete +60 of 60 +[0-9.]+")
+
     def test_a_random_search_is_the_same_each_time(self):
         self.sweep_file("optimizer: [mousse, muon]\nlr: log 0.001 0.1\n")
         first = self.output("sweep", "grid.yaml", "--random", "5", "--dry-run")
@@ -119,6 +135,8 @@ class Sweep(ProgramTest):
         self.assertIn("bad.yaml: line", self.failure(3, "sweep", "bad.yaml"))
         self.write("deep.yaml", b"opt: {a: {b: {c: 1}}}\n")
         self.assertIn("deep.yaml: line 1", self.failure(3, "sweep", "deep.yaml"))
+        self.assertIn("no data: give --data-dir", self.failure(2, "sweep", "--lr", "0.01", "--out", "sweeps/none"))
+        self.assertIn("elsewhere: there is no such data", self.failure(1, "sweep", "grid.yaml", "--data-dir", "elsewhere"))
         self.assertFalse(os.path.exists(self.path("sweeps")))
 
     def test_switches_are_those_of_train(self):

@@ -40,6 +40,13 @@ class Tune(ProgramTest):
         final = [line["val_loss"] for line in lines if "val_loss" in line][-1]
         self.assertAlmostEqual(final, rows[0][3], 6)  # as long as the trials: the same run
 
+    def test_it_may_begin_where_it_diverges(self):
+        told = self.output(*self.tune("t", "--lr", "3")).decode()
+        finding = json.loads(self.read("t/results.json"))["figures"][0]["finding"]
+        for text in (told, finding):
+            self.assertIn("where the search began it diverged", text)
+            self.assertNotIn("inf ", text)
+
     def test_killed_and_started_again_it_gives_the_same(self):
         self.run_mousse(*self.tune("whole"), "--quiet")
         for delay in (0.3, 0.9):
@@ -81,9 +88,18 @@ class Tune(ProgramTest):
         self.assertIn("num_iterations: 1000000", best)
         self.assertIn("too short", self.failure(2, *words, "--batch-size", "4096", "--out", "no", "--minutes", "0.05"))
 
+    def test_a_directory_of_others_is_refused(self):
+        os.mkdir(self.path("mine"))
+        self.write("mine/results.json", b"mine")
+        for words in (self.tune("mine"), ["reproduce", "sides", "--scale", "smoke", "--out", "mine"]):
+            self.assertIn("mine: has files in it and is not a study of mousse; nothing was changed",
+                          self.failure(2, *words))
+        self.assertEqual((os.listdir(self.path("mine")), self.read("mine/results.json")), (["results.json"], b"mine"))
+
     def test_the_length_of_trials_is_read_with_care(self):
         for number, text in enumerate(("steps: 99999999999999999999", "steps: -1", "stages: 4")):
-            os.makedirs(os.path.join(self.folder, f"t{number}"))
+            os.makedirs(os.path.join(self.folder, f"t{number}", "runs"))
+            self.write(f"t{number}/runs/lock", b"")
             with open(os.path.join(self.folder, f"t{number}", "trials.yaml"), "w") as file:
                 file.write(text)
             self.assertIn("'steps: N' is expected, at most the 40 steps", self.failure(3, *self.tune(f"t{number}")))

@@ -77,6 +77,7 @@ class Commands(unittest.TestCase):
         self.assertIn("optimizer mousse: shampoo_alpha: alpha = 9 is out of range",
                       self.failure(2, *run, "--shampoo-alpha", "9"))
         self.assertIn("optimizer mousse: lr = 'abc' is not a number", self.failure(2, *run, "--lr", "abc"))
+        self.assertIn("'1' is not allowed; expected a number from 0 to 0.9999999", self.failure(2, *run, "--ema", "1"))
         file = self.lab.folder / "text.txt"
         self.assertIn("text.txt: is not a directory; nothing was changed",
                       self.failure(2, "train", "--data-dir", self.lab.data, "--out", file))
@@ -104,12 +105,24 @@ class Commands(unittest.TestCase):
         out = self.copy("fixed")
         self.assertIn("cannot become 'muon'", self.failure(
             2, "train", "--out", out, "--optimizer", "muon"))
+        self.assertIn("cannot become 'adamw'", self.failure(2, "train", "--out", out, "--scalar-opt", "adamw"))
+        self.assertIn("without an average of the kind", self.failure(
+            2, "train", "--out", out, "--num-iterations", 8, "--ema", "0.9", "--ema-weight", "0.5"))
         self.assertIn("start a new one", self.failure(2, "train", "--out", out, "--n-layer", "1"))
         self.assertIn("resume is off", self.failure(2, "train", "--out", out, "--no-resume"))
         done = self.lab.call("train", "--out", out, "--lr", "0.01", "--num-iterations", "7")
         self.assertIn("num_iterations was '6' and is now '7'", done.stderr)
         self.assertIn("lr was '0.02' and is now '0.01'", done.stderr)
         self.assertIn("complete already", self.lab.call("train", "--out", out).stdout)
+
+    def test_another_batch_is_taken(self):
+        """Slices that were chosen for the batch of before do not stand in the way, given ones do."""
+        out = self.copy("batch")
+        said = self.lab.call("train", "--out", out, "--num-iterations", STEPS + 1, "--batch-size", 6).stderr
+        self.assertIn("batch_size was '4' and is now '6'", said)
+        self.assertIn("slices was '2' and is now '1'", said)
+        self.assertIn("--slices 0 chooses", self.failure(2, "train", "--out", out, "--num-iterations", STEPS + 2,
+                                                         "--slices", 2))
 
     def test_a_run_continues_by_its_name_alone(self):
         out = self.lab.folder / "moved"
@@ -150,10 +163,10 @@ class Commands(unittest.TestCase):
         self.lab.train(out, "adamw", 15, "--keep-last", 1, "--keep-every", 6)
         self.assertEqual(harness.steps_of(out), [6, 12, 15])
 
-    def start_long_run(self, out):
+    def start_long_run(self, out, **more):
         process = subprocess.Popen([self.lab.program, *self.lab.command(
             out, "mousse", 100000, "--checkpoint-freq", 0)], stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True)
+            stderr=subprocess.PIPE, text=True, **more)
         while not (out / "metrics.jsonl").exists() or \
                 '"loss"' not in (out / "metrics.jsonl").read_text():
             time.sleep(0.02)
@@ -175,6 +188,15 @@ class Commands(unittest.TestCase):
         steps = harness.steps_of(out)
         lines = (out / "metrics.jsonl").read_text().splitlines()
         self.assertEqual(json.loads(lines[-1])["step"], steps[-1], "saved where it stopped")
+
+    def test_a_signal_that_was_ignored_at_the_start_ends_it_too(self):
+        """Shells ignore SIGINT in what they start in the background; 0 would mean all steps are taken."""
+        process = self.start_long_run(self.lab.folder / "ignored",
+                                      preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+        process.send_signal(signal.SIGINT)
+        stdout, _ = process.communicate(timeout=60)
+        self.assertIn("the same command continues", stdout)
+        self.assertEqual(process.returncode, -signal.SIGINT)
 
     def test_eval_agrees_with_the_run_and_the_definition(self):
         lines = map(json.loads, (self.calm / "metrics.jsonl").read_text().splitlines())
@@ -225,8 +247,10 @@ class Commands(unittest.TestCase):
         (broken / "model.safetensors").write_bytes(data)
         shutil.copy(weights.parent / "config.json", broken)
         error = self.failure(1, *self.lab.command(self.lab.folder / "nans", "mousse", STEPS,
-                                                  "--init", broken, "--max-skipped", 3))
+                                                  "--init", broken, "--max-skipped", 3,
+                                                  "--checkpoint-freq", 0))
         self.assertIn("step 1 skipped", error)
+        self.assertIn("there is no checkpoint;", error)
         self.assertIn("stopped at step 3", error)
         lines = (self.lab.folder / "nans" / "metrics.jsonl").read_text().splitlines()
         self.assertEqual([json.loads(x).get("skipped") for x in lines if '"loss"' in x],

@@ -375,7 +375,8 @@ class Records(unittest.TestCase):
         self.failure(2, "checkpoint", "branch", self.calm, "--out", out)
         other = self.lab.folder / "branch-lr"
         self.lab.call("checkpoint", "branch", f"{self.calm}@3", "--out", other)
-        self.lab.call("train", "--out", other, "--lr", "0.001", "--quiet")
+        self.assertIn(f'out: "{other}"\n', (other / "config.yaml").read_text())  # not the run that it came from
+        self.lab.call("train", "--config", other / "config.yaml", "--lr", "0.001", "--quiet")
         self.assertEqual([(entry["step"], entry["options"]["lr"])
                           for entry in lines_of(other, "history.jsonl")],
                          [(0, "0.02"), (3, "0.001")])

@@ -8,6 +8,7 @@
 #include "train/session.h"
 #include "train/tensorboard.h"
 #include "train/text_sample.h"
+#include "train/unused_options.h"
 
 #include <math.h>
 #include <string.h>
@@ -64,6 +65,10 @@ static void options(void **state)
   assert_int_equal(run.num_iterations, 2000);
   assert_int_equal(options_set(&run, "LR_correction", "True", NULL, &error), MOUSSE_OK);
   assert_string_equal(run.LR_correction, "true");
+  assert_int_equal(options_set(&run, "shuffle", "True", NULL, &error), MOUSSE_OK);
+  assert_true(run.shuffle);
+  assert_int_equal(options_set(&run, "out", "True", NULL, &error), MOUSSE_OK);
+  assert_string_equal(run.out, "True"); /* a name, not a switch */
   assert_int_equal(options_set(&run, "opt.graft", "off", NULL, &error), MOUSSE_OK);
   assert_int_equal(options_set(&run, "opt.graft", "on", NULL, &error), MOUSSE_OK);
   assert_int_equal(options_set(&run, "scalar.beta1", "0.9", NULL, &error), MOUSSE_OK);
@@ -140,7 +145,9 @@ static void yaml_reads_what_it_writes(void **state)
   mo_error error = {{0}};
   const char *path = scratch_path(state, "config.yaml");
   assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
-  tiny_set(&run, "sample_prompt", "\"quoted\" \\ back\n\ttab: - # \x7f");
+  tiny_set(&run, "sample_prompt",
+           "\"quoted\" \\ back\n\ttab: - # \x7f \u00e9\u4e2d\U0001f600\u2028 \ufeff\uffff"
+           "\xc2\x85 \xc2\x9b"); /* U+0085 and U+009B, which C has no names for */
   tiny_set(&run, "lr", "0.012345678901234567");
   tiny_set(&run, "warmup_ratio", "0.1234567890123");
   tiny_set(&run, "opt.sides", "left");
@@ -150,6 +157,8 @@ static void yaml_reads_what_it_writes(void **state)
   assert_int_equal(options_defaults(&again, NULL), MOUSSE_OK);
   if (options_read(&again, path, NULL, &error) != MOUSSE_OK) fail_msg("%s", error.text);
   assert_memory_equal(&run, &again, sizeof run);
+  tiny_set(&run, "data_dir", "a\xff");
+  assert_int_equal(options_write(&run, path, &error), MOUSSE_INVALID_ARGUMENT);
 }
 
 static void yaml_mistakes(void **state)
@@ -248,6 +257,65 @@ static void groups_by_role(void **state)
     groups_close(&groups);
     gpt_params_destroy(params);
   }
+}
+
+/* Options that change nothing without another one are said when they are given. */
+static void unused_options_are_told(void **state)
+{
+  static const struct {
+    const char *name, *value, *needs, *needed;
+  } cases[] = {{"lookahead", "0.5", "wrapper", "lookahead"},
+               {"schedule_free_beta", "0.5", "wrapper", "schedule_free"},
+               {"ema_from", "3", "ema", "0.5"},
+               {"lora_alpha", "3", "lora_rank", "2"},
+               {"warmdown_ratio", "0.5", "scheduler_type", "wsd"},
+               {"sample_prompt", "x", "sample_every", "1"},
+               {"covariance_tokens", "3", "optimizer", "kfac"}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char expected[128];
+    train_options run;
+    assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+    snprintf(expected, sizeof expected, "'%s' has no effect without", cases[i].name);
+    notices[0] = '\0';
+    unused_options_tell(&run, &collector);
+    assert_string_equal(notices, "");
+    tiny_set(&run, cases[i].name, cases[i].value);
+    unused_options_tell(&run, &collector);
+    assert_non_null(strstr(notices, expected));
+    notices[0] = '\0';
+    tiny_set(&run, cases[i].needs, cases[i].needed);
+    unused_options_tell(&run, &collector);
+    assert_string_equal(notices, "");
+  }
+}
+
+/* What is given for embedding and head counts, and the learning rate that is shown is theirs. */
+static void scalar_options_count(void **state)
+{
+  const gpt_config config = {
+      .vocab_size = 32, .n_layer = 1, .n_head = 2, .n_embd = 16, .sequence_len = 8};
+  gpt_params *params = NULL;
+  train_groups groups;
+  train_options run;
+  mo_error error = {{0}};
+  double value = 0;
+  (void)state;
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+  tiny_set(&run, "scalar.lr", "0.125");
+  tiny_set(&run, "scalar.weight_decay", "0.5");
+  assert_int_equal(gpt_params_create(&params, &config, true, NULL, &error), MOUSSE_OK);
+  if (groups_open(&groups, &run, params, NULL, NULL, &error) != MOUSSE_OK)
+    fail_msg("%s", error.text);
+  for (int role = GPT_EMBED; role <= GPT_HEAD; role++) {
+    assert_int_equal(mousse_get(groups.optimizer, role, "lr", &value), MOUSSE_OK);
+    near(value, 0.125, 0);
+    near(groups.lr[role], 0.125, 0);
+    assert_int_equal(mousse_get(groups.optimizer, role, "weight_decay", &value), MOUSSE_OK);
+    near(value, 0.5, 0);
+  }
+  groups_close(&groups);
+  gpt_params_destroy(params);
 }
 
 /* The paper's names reach the library's options; what an algorithm lacks is said. */
@@ -515,6 +583,8 @@ int main(void)
       scratch_test(yaml_mistakes),
       cmocka_unit_test(yaml_is_bounded),
       cmocka_unit_test(groups_by_role),
+      cmocka_unit_test(scalar_options_count),
+      cmocka_unit_test(unused_options_are_told),
       cmocka_unit_test(paper_names),
       scratch_test(gradients),
       scratch_test(estimates_hold),

@@ -174,6 +174,7 @@ static void test_files_are_complete_or_absent(void **state)
   mo_writer writer;
   char *data = NULL;
   size_t size = 0;
+  struct stat info;
   assert_non_null(mkdtemp(directory));
   snprintf(path, sizeof path, "%s/a/b/file", directory);
 
@@ -205,6 +206,13 @@ static void test_files_are_complete_or_absent(void **state)
   mo_map_close(&map);
   assert_int_equal(mo_map_open(&map, directory, &error), MOUSSE_IO);
   assert_non_null(strstr(error.text, "is a directory"));
+
+  unlink(path);
+  assert_int_equal(mkfifo(path, 0600), 0); /* as devices, which it would take the place of */
+  assert_int_equal(mo_file_write(path, "x", 1, &error), MOUSSE_IO);
+  assert_non_null(strstr(error.text, "not a regular file"));
+  assert_int_equal(stat(path, &info), 0);
+  assert_true(S_ISFIFO(info.st_mode));
 
   unlink(path);
   for (size_t i = strlen(path) - strlen("/file"); i > strlen(directory); i -= 2) {

@@ -1,6 +1,7 @@
 /* test_report.c - a document of results, checked, and as text, SVG, page and JSON. */
 #include "report/chart_style.h"
 #include "report/report.h"
+#include "report/text_form.h"
 #include "scratch.h"
 
 #include <math.h>
@@ -351,6 +352,25 @@ static void an_optimizer_has_one_colour(void **state)
   json_decref(results);
 }
 
+/* Eight-bit terminals obey the byte 0x9B, also behind a letter. */
+static void bare_control_bytes_are_not_shown(void **state)
+{
+  static const char name[] = "r\x9b"
+                             "31m, \xc2\x9b"
+                             "31m and \xc3\xa9\xff";
+  mo_buffer text = {0};
+  text_form form = {.text = &text, .width = 80};
+  (void)state;
+  form_foreign(&form, name, 80);
+  form_foreign_end(&form, name, 4, 12);
+  form_wrap(&form, "", name);
+  assert_false(form.no_memory);
+  assert_null(memchr(text.data, 0x9b, text.size));
+  assert_memory_equal(text.data, "r?31m, ?31m and \xc3\xa9\xff", 19);
+  assert_int_equal(form_length(name), 18);
+  mo_buffer_close(&text);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -366,6 +386,7 @@ int main(void)
       scratch_test(text_cannot_leave_its_place_in_the_page),
       scratch_test(json_reads_back),
       cmocka_unit_test(names_that_are_not_utf8_are_taken),
+      cmocka_unit_test(bare_control_bytes_are_not_shown),
       cmocka_unit_test(an_optimizer_has_one_colour),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

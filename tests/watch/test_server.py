@@ -297,7 +297,7 @@ class Training(Case):
     def test_a_run_is_seen_running(self):
         lab = harness.Lab(PROGRAM, self.folder)
         with server.Server(PROGRAM, self.runs) as s:
-            process = subprocess.Popen([lab.program, *lab.command(self.runs / "long", "mousse", 100000)],
+            process = subprocess.Popen([lab.program, *lab.command(self.runs / "long", "mousse", 100000, "--wd", "0.1")],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
                 wait_for(lambda: self.rows(s).get("long", {}).get("state") == "running", "a run that runs")
@@ -310,6 +310,8 @@ class Training(Case):
                 origins = {o["name"]: o["origin"] for o in run["all_options"]}
                 self.assertEqual(origins["batch_size"], "command line")
                 self.assertEqual(origins["patience"], "default")
+                self.assertEqual(origins["weight_decay"], "command line")  # as --wd
+                self.assertEqual(origins["shampoo_update_freq"], "command line")  # as --opt.refresh_every
             finally:
                 process.terminate()
                 process.wait(60)
