@@ -176,6 +176,18 @@ static mousse_status read_window(const source *s, model_family family, gpt_confi
   return MOUSSE_OK;
 }
 
+/* A family's layers that have no such switch pay no heed to the key: Mistral has no biases, Qwen2
+ * those of q, k and v. */
+static mousse_status read_biases(const source *s, model_family family, gpt_config *c)
+{
+  if (family == FAMILY_LLAMA || family == FAMILY_QWEN3)
+    MO_TRY(get_switch(s, "attention_bias", false, &c->qkv_bias));
+  if (family == FAMILY_LLAMA) MO_TRY(get_switch(s, "mlp_bias", false, &c->mlp_bias));
+  c->proj_bias = c->qkv_bias;
+  if (family == FAMILY_QWEN2) c->qkv_bias = true;
+  return MOUSSE_OK;
+}
+
 static mousse_status read_llama(const source *s, model_family family, gpt_config *c)
 {
   MO_TRY(get_size(s, "vocab_size", 0, &c->vocab_size));
@@ -190,12 +202,9 @@ static mousse_status read_llama(const source *s, model_family family, gpt_config
   MO_TRY(get_activation(s, "hidden_act", "silu", &c->mlp));
   MO_TRY(get_number(s, "rms_norm_eps", 1e-6, &c->epsilon));
   MO_TRY(get_switch(s, "tie_word_embeddings", false, &c->tied));
-  MO_TRY(get_switch(s, "attention_bias", false, &c->qkv_bias));
-  MO_TRY(get_switch(s, "mlp_bias", false, &c->mlp_bias));
+  MO_TRY(read_biases(s, family, c));
   MO_TRY(read_rope(s, c));
   MO_TRY(read_window(s, family, c));
-  c->proj_bias = c->qkv_bias;
-  if (family == FAMILY_QWEN2) c->qkv_bias = true;
   c->norm = GPT_RMS_GAIN;
   c->position = GPT_ROPE_LLAMA;
   c->qk_norm = family == FAMILY_QWEN3 ? GPT_QK_GAIN : GPT_QK_NONE;
@@ -333,7 +342,7 @@ model_family family_of(const gpt_config *config)
   if (c.norm != GPT_RMS_GAIN || c.position != GPT_ROPE_LLAMA || c.mlp != GPT_SWIGLU)
     return FAMILY_NONE;
   if (c.qk_norm == GPT_QK_NONE && c.qkv_bias == c.proj_bias) return FAMILY_LLAMA;
-  if (c.qk_norm == GPT_QK_NONE && !c.mlp_bias && square) return FAMILY_QWEN2;
+  if (c.qk_norm == GPT_QK_NONE && c.qkv_bias && !c.mlp_bias && square) return FAMILY_QWEN2;
   if (c.qk_norm == GPT_QK_GAIN && c.qkv_bias == c.proj_bias && !c.mlp_bias) return FAMILY_QWEN3;
   return FAMILY_NONE;
 }

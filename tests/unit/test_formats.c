@@ -100,6 +100,50 @@ static void test_configurations_that_are_read(void **state)
   assert_int_equal(c.sequence_len, 16);
 }
 
+/* Layers of Mistral, Qwen2 and Qwen3 do not look at the keys of biases that others have. */
+static void test_biases_of_families(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *type;
+    bool qkv, proj, mlp;
+    model_family family;
+  } cases[] = {{"llama", true, true, true, FAMILY_LLAMA},
+               {"mistral", false, false, false, FAMILY_LLAMA},
+               {"qwen2", true, false, false, FAMILY_QWEN2},
+               {"qwen3", true, true, false, FAMILY_QWEN3}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[400];
+    mo_error error = {{0}};
+    gpt_config c = {0};
+    snprintf(text, sizeof text,
+             "{\"model_type\":\"%s\",\"vocab_size\":5,\"hidden_size\":8,"
+             "\"num_hidden_layers\":1,\"num_attention_heads\":2,\"intermediate_size\":6,"
+             "\"attention_bias\":true,\"mlp_bias\":true}",
+             cases[i].type);
+    assert_int_equal(parse(text, &c, &error), MOUSSE_OK);
+    assert_int_equal(c.qkv_bias, cases[i].qkv);
+    assert_int_equal(c.proj_bias, cases[i].proj);
+    assert_int_equal(c.mlp_bias, cases[i].mlp);
+    assert_int_equal(family_of(&c), cases[i].family);
+  }
+}
+
+/* A table that no family has is none's, however near it is. */
+static void test_biases_of_no_family(void **state)
+{
+  (void)state;
+  mo_error error = {{0}};
+  gpt_config c = {0};
+  assert_int_equal(parse("{" LLAMA "}", &c, &error), MOUSSE_OK);
+  c.proj_bias = true;
+  assert_int_equal(family_of(&c), FAMILY_NONE);
+  c.qkv_bias = true;
+  assert_int_equal(family_of(&c), FAMILY_LLAMA);
+  c.proj_bias = false;
+  assert_int_equal(family_of(&c), FAMILY_QWEN2);
+}
+
 /* Presets of public models are what their published config.json says. */
 static void test_presets(void **state)
 {
@@ -266,6 +310,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_configurations_that_are_refused),
       cmocka_unit_test(test_configurations_that_are_read),
+      cmocka_unit_test(test_biases_of_families),
+      cmocka_unit_test(test_biases_of_no_family),
       cmocka_unit_test(test_presets),
       cmocka_unit_test(test_index),
       cmocka_unit_test(test_llmc),
