@@ -223,6 +223,21 @@ static void test_index(void **state)
   hf_index_close(&index);
 }
 
+/* What a file of llm.c cannot say is not lost in silence. */
+static void test_llmc_epsilon(void **state)
+{
+  (void)state;
+  mo_error error = {{0}};
+  gpt_config c = {0};
+  gpt_params *params = NULL;
+  assert_int_equal(parse("{" GPT2 ",\"layer_norm_epsilon\":1e-6}", &c, &error), MOUSSE_OK);
+  assert_int_equal(gpt_params_create(&params, &c, false, NULL, &error), MOUSSE_OK);
+  const model_export model = {params, NULL, NUMBER_F32, "tiny"};
+  assert_int_equal(llmc_write(&model, "/nowhere/model.bin", &error), MOUSSE_INVALID_ARGUMENT);
+  assert_non_null(strstr(error.text, "1e-06"));
+  gpt_params_destroy(params);
+}
+
 /* A tiny GPT-2, its checkpoint of llm.c, and what damage to that says. */
 static void test_llmc(void **state)
 {
@@ -315,6 +330,7 @@ int main(void)
       cmocka_unit_test(test_presets),
       cmocka_unit_test(test_index),
       cmocka_unit_test(test_llmc),
+      cmocka_unit_test(test_llmc_epsilon),
       cmocka_unit_test(test_half_precision),
       cmocka_unit_test(test_blocks_of_eight_bits),
   };
