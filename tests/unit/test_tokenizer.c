@@ -440,6 +440,34 @@ static void test_cuts_are_exact(void **state)
   }
 }
 
+/* \\s of any rule is Unicode's White_Space, in and outside of classes; U+180E is none. */
+static void test_white_space_of_rules(void **state)
+{
+  static const char *const rules[] = {NULL,
+                                      "[^\\s]+|\\s+",
+                                      "\\S+|[\\s]+",
+                                      "[^\\S]+|[\\S]+",
+                                      "[]\\S-]+|[\\s]+",
+                                      "[[:alpha:]\\S]+|\\s+"};
+  static const char text[] = "a\xe1\xa0\x8e\xe1\xa0\x8e\xe2\x80\x83\xc2\x85\xe3\x80\x80";
+  static borders found;
+  mo_error error = {{0}};
+  (void)state;
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+    split_rule *rule = NULL;
+    split_scratch *scratch = NULL;
+    const size_t first = rules[i] == NULL ? 1 : 0; /* GPT-2's: letters, then what is none */
+    assert_int_equal(split_rule_open(&rule, rules[i], &error), MOUSSE_OK);
+    assert_int_equal(split_scratch_open(&scratch, rule, &error), MOUSSE_OK);
+    found.at = found.count = 0;
+    split_text(rule, scratch, text, strlen(text), note_border, &found, &error);
+    assert_int_equal(found.count, 2 + first);
+    assert_int_equal(found.ends[first], 7);
+    split_scratch_close(scratch);
+    split_rule_close(rule);
+  }
+}
+
 /* Text without borders: between characters, or anywhere in bytes that are none. */
 static void test_cuts_inside_words(void **state)
 {
@@ -467,6 +495,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_cuts_are_exact),
       cmocka_unit_test(test_cuts_inside_words),
+      cmocka_unit_test(test_white_space_of_rules),
       cmocka_unit_test(test_any_bytes_come_back),
       cmocka_unit_test(test_a_million_equal_letters),
       cmocka_unit_test(test_merges_follow_ranks),
