@@ -51,6 +51,9 @@ typedef struct model_export {
   const char *name; /* for people */
 } model_export;
 
+/* Whether the type of numbers can hold all of the model's. */
+mousse_status model_export_check(const model_export *model, mo_error *error);
+
 /* A folder that transformers loads (or, for FAMILY_NONE, one with a PyTorch file). */
 mousse_status hf_write(const model_export *model, const char *folder, mo_error *error);
 /* Whether hf_write makes files of this name. */

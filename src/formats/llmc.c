@@ -244,7 +244,7 @@ static mousse_status check_model(const model_export *model, mo_error *error)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "llm.c's checkpoints hold f32 or bf16, not %s",
                    number_type_names[model->type]);
-  return MOUSSE_OK;
+  return model_export_check(model, error);
 }
 
 mousse_status llmc_write(const model_export *model, const char *path, mo_error *error)

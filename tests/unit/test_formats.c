@@ -320,6 +320,49 @@ static void test_blocks_of_eight_bits(void **state)
   assert_int_equal(number_bytes(NUMBER_Q8_0, 64), 68);
 }
 
+/* Numbers that a type would turn into others are refused; NaN and infinities stay what they are
+ * where there are such. */
+static void test_numbers_that_types_hold(void **state)
+{
+  (void)state;
+  static const struct {
+    float value;
+    bool f16, bf16, q8;
+  } cases[] = {
+      {0, true, true, true},         {1e-44f, true, true, true},
+      {65519, true, true, true},     {-65520, false, true, true},
+      {8.4e6f, false, true, false},  {3.4e38f, false, false, false},
+      {INFINITY, true, true, false}, {NAN, true, true, false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const float x[] = {1, cases[i].value};
+    const mousse_status no = MOUSSE_OUT_OF_RANGE;
+    mo_error error = {{0}};
+    assert_int_equal(number_check(NUMBER_F32, "w", x, 2, &error), MOUSSE_OK);
+    assert_int_equal(number_check(NUMBER_F16, "w", x, 2, &error), cases[i].f16 ? 0 : no);
+    assert_int_equal(number_check(NUMBER_BF16, "w", x, 2, &error), cases[i].bf16 ? 0 : no);
+    assert_int_equal(number_check(NUMBER_Q8_0, "w", x, 2, &error), cases[i].q8 ? 0 : no);
+    if (!cases[i].q8) assert_non_null(strstr(error.text, "'w' has the number"));
+  }
+}
+
+/* Nothing is left of a model that its type cannot hold, whatever the format. */
+static void test_models_that_types_hold(void **state)
+{
+  (void)state;
+  mo_error error = {{0}};
+  gpt_config c = {0};
+  gpt_params *params = NULL;
+  assert_int_equal(parse("{" GPT2 "}", &c, &error), MOUSSE_OK);
+  assert_int_equal(gpt_params_create(&params, &c, false, NULL, &error), MOUSSE_OK);
+  params->values[3] = 3.4e38f;
+  const model_export model = {params, NULL, NUMBER_BF16, "tiny"};
+  assert_int_equal(llmc_write(&model, "/nowhere/model.bin", &error), MOUSSE_OUT_OF_RANGE);
+  assert_int_equal(hf_write(&model, "/nowhere", &error), MOUSSE_OUT_OF_RANGE);
+  assert_non_null(strstr(error.text, "'transformer.wte.weight' has the number 3.4e+38"));
+  gpt_params_destroy(params);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -333,6 +376,8 @@ int main(void)
       cmocka_unit_test(test_llmc_epsilon),
       cmocka_unit_test(test_half_precision),
       cmocka_unit_test(test_blocks_of_eight_bits),
+      cmocka_unit_test(test_numbers_that_types_hold),
+      cmocka_unit_test(test_models_that_types_hold),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
