@@ -6,13 +6,10 @@
  */
 #include "formats/hf_weights.h"
 
-#include "base/file.h"
 #include "formats/hf_names.h"
 #include "gpt/safetensors.h"
 
 #include <string.h>
-
-enum { LARGEST_INDEX = 64 << 20 };
 
 typedef struct loading {
   gpt_params *params;
@@ -26,27 +23,16 @@ typedef struct loading {
   size_t buffer_count;
 } loading;
 
-static const char *folder_of(const char *path, char *folder, size_t capacity)
-{
-  const char *slash = strrchr(path, '/');
-  const size_t length = slash != NULL ? (size_t)(slash - path) : 0;
-  if (slash == NULL || length >= capacity) return ".";
-  memcpy(folder, path, length);
-  folder[length] = '\0';
-  return folder;
-}
-
 static mousse_status open_listed(loading *l, const hf_index *index, mo_error *error)
 {
-  char folder[4096], path[4096];
+  char path[4096];
   l->files = mo_allocate(NULL, index->count * sizeof *l->files);
   if (l->files == NULL)
     return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for %zu files", l->path,
                    index->count);
   l->count = index->count;
   for (size_t i = 0; i < index->count; i++) {
-    MO_TRY(mo_path_join(path, sizeof path, folder_of(l->path, folder, sizeof folder),
-                        index->files[i], error));
+    MO_TRY(hf_index_file(index, l->path, i, path, sizeof path, error));
     MO_TRY(safetensors_open(&l->files[i], path, NULL, error));
   }
   return MOUSSE_OK;
@@ -54,20 +40,15 @@ static mousse_status open_listed(loading *l, const hf_index *index, mo_error *er
 
 static mousse_status open_files(loading *l, mo_error *error)
 {
-  char *text = NULL;
-  size_t size = 0;
   hf_index index = {0};
-  const size_t length = strlen(l->path);
-  if (length < 5 || strcmp(l->path + length - 5, ".json") != 0) {
+  if (!hf_is_index(l->path)) {
     l->files = mo_allocate(NULL, sizeof *l->files);
     if (l->files == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", l->path);
     l->count = 1;
     return safetensors_open(&l->files[0], l->path, NULL, error);
   }
-  MO_TRY(mo_file_read(NULL, l->path, LARGEST_INDEX, &text, &size, error));
-  mousse_status status = hf_index_parse(&index, l->path, text, size, error);
-  mo_release(NULL, text, size + 1);
-  if (status == MOUSSE_OK) status = open_listed(l, &index, error);
+  MO_TRY(hf_index_open(&index, l->path, error));
+  const mousse_status status = open_listed(l, &index, error);
   hf_index_close(&index);
   return status;
 }

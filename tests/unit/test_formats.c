@@ -1,10 +1,10 @@
 /* test_formats.c - files of other programs: what is refused, by name, and how numbers are
  * rounded. That what is read is right is the business of tests/parity. */
 #include "base/half.h"
-#include "check.h"
 #include "formats/hf_config.h"
 #include "formats/hf_weights.h"
 #include "formats/llmc.h"
+#include "scratch.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -223,6 +223,23 @@ static void test_index(void **state)
   hf_index_close(&index);
 }
 
+/* The sizes of one file, and of all that an index names. */
+static void test_sizes_of_weights(void **state)
+{
+  static const char index[] = "{\"weight_map\":{\"a\":\"x.st\",\"b\":\"y.st\",\"c\":\"x.st\"}}";
+  uint64_t bytes = 0;
+  mo_error error = {{0}};
+  const model_place one = {*state, scratch_write(state, "x.st", "12345", 5)};
+  const model_place all = {*state, scratch_write(state, "i.json", index, strlen(index))};
+  assert_int_equal(format_weights_bytes(&one, &bytes, &error), MOUSSE_OK);
+  assert_int_equal(bytes, 5);
+  assert_int_equal(format_weights_bytes(&all, &bytes, &error), MOUSSE_IO);
+  assert_non_null(strstr(error.text, "/y.st: cannot open"));
+  scratch_write(state, "y.st", "123", 3);
+  assert_int_equal(format_weights_bytes(&all, &bytes, &error), MOUSSE_OK);
+  assert_int_equal(bytes, 8);
+}
+
 /* What a file of llm.c cannot say is not lost in silence. */
 static void test_llmc_epsilon(void **state)
 {
@@ -372,6 +389,7 @@ int main(void)
       cmocka_unit_test(test_biases_of_no_family),
       cmocka_unit_test(test_presets),
       cmocka_unit_test(test_index),
+      scratch_test(test_sizes_of_weights),
       cmocka_unit_test(test_llmc),
       cmocka_unit_test(test_llmc_epsilon),
       cmocka_unit_test(test_half_precision),
