@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, UNUSED = 5, BYTE = 6 };
+enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER_DEFINED = 4, UNUSED = 5, BYTE = 6 };
 
 /* The expressions as tokenizer.json of these models has them. */
 static const struct {
@@ -85,7 +85,7 @@ static int32_t type_of(const mo_tokenizer *t, uint32_t id)
   if (id >= t->tokens.count) return UNUSED;
   const char *text = mo_text_table_get(&t->tokens, id, &length);
   if (t->sentencepiece && find_unknown(t, &unknown) && id == unknown) return UNKNOWN;
-  if (tokenizer_is_special(t, id)) return CONTROL;
+  if (tokenizer_is_special(t, id)) return tokenizer_is_shown(t, id) ? USER_DEFINED : CONTROL;
   return t->sentencepiece && sentencepiece_byte(text, length) >= 0 ? BYTE : NORMAL;
 }
 

@@ -1,6 +1,7 @@
 /* test_formats.c - files of other programs: what is refused, by name, and how numbers are
  * rounded. That what is read is right is the business of tests/parity. */
 #include "base/half.h"
+#include "formats/gguf_parts.h"
 #include "formats/hf_config.h"
 #include "formats/hf_weights.h"
 #include "formats/llmc.h"
@@ -380,6 +381,36 @@ static void test_models_that_types_hold(void **state)
   gpt_params_destroy(params);
 }
 
+/* llama.cpp hides control tokens, and shows those that are text to a reader. */
+static void test_kinds_of_tokens_in_gguf(void **state)
+{
+  static const char key[] = "tokenizer.ggml.token_type";
+  enum { BEHIND_KEY = 4 + 4 + 8, BYTE = 'a', SHOWN = 256, END };
+  mo_tokenizer t = {0};
+  mo_error error = {{0}};
+  gguf_keys keys = {0};
+  int32_t types[END + 2];
+  uint32_t number = 0;
+  bool added = false;
+  (void)state;
+  for (unsigned i = 0; i < 256; i++)
+    assert_int_equal(tokenizer_add_token(&t, &(char){(char)i}, 1, false, &error), MOUSSE_OK);
+  assert_int_equal(tokenizer_add_token(&t, "<think>", 7, true, &error), MOUSSE_OK);
+  assert_int_equal(tokenizer_add_token(&t, "<|endoftext|>", 13, true, &error), MOUSSE_OK);
+  assert_true(mo_text_table_add(&t.shown, "<think>", 7, &number, &added));
+  assert_int_equal(tokenizer_finish(&t, "t", NULL, &error), MOUSSE_OK);
+  assert_int_equal(gguf_add_tokenizer(&keys, &t, END + 2, &error), MOUSSE_OK);
+  const char *found = memmem(keys.bytes.data, keys.bytes.size, key, strlen(key));
+  assert_non_null(found);
+  memcpy(types, found + strlen(key) + BEHIND_KEY, sizeof types);
+  assert_int_equal(types[BYTE], 1);
+  assert_int_equal(types[SHOWN], 4);
+  assert_int_equal(types[END], 3);
+  assert_int_equal(types[END + 1], 5); /* a row that is no token's */
+  mo_buffer_close(&keys.bytes);
+  tokenizer_close(&t);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -396,6 +427,7 @@ int main(void)
       cmocka_unit_test(test_blocks_of_eight_bits),
       cmocka_unit_test(test_numbers_that_types_hold),
       cmocka_unit_test(test_models_that_types_hold),
+      cmocka_unit_test(test_kinds_of_tokens_in_gguf),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -181,6 +181,34 @@ static void test_saved_tokenizer_is_the_same(void **state)
   tokenizer_close(&made);
 }
 
+/* Tokens that are never found in text but shown to readers, as Qwen's <think>, stay such. */
+static void test_shown_tokens_stay_shown(void **state)
+{
+  static const char special[] = "\"special\": true";
+  mo_tokenizer made, read;
+  mo_error error = {{0}};
+  char *text = NULL;
+  size_t size = 0;
+  const char *path = scratch_path(state, "tokenizer.json");
+  train(&made, 300);
+  assert_false(tokenizer_is_shown(&made, made.end_of_text));
+  assert_int_equal(tokenizer_save(&made, path, &error), MOUSSE_OK);
+  assert_int_equal(mo_file_read(NULL, path, 1 << 20, &text, &size, &error), MOUSSE_OK);
+  memcpy(strstr(text, special), "\"special\":false", strlen(special));
+  for (int pass = 0; pass < 2; pass++) {
+    if (pass == 0) assert_int_equal(mo_file_write(path, text, size, &error), MOUSSE_OK);
+    assert_int_equal(tokenizer_open(&read, path, &error), MOUSSE_OK);
+    assert_true(tokenizer_is_special(&read, made.end_of_text));
+    assert_true(tokenizer_is_shown(&read, made.end_of_text));
+    assert_false(tokenizer_is_shown(&read, 'a'));
+    assert_int_equal(tokenizer_checksum(&read), tokenizer_checksum(&made));
+    assert_int_equal(tokenizer_save(&read, path, &error), MOUSSE_OK);
+    tokenizer_close(&read);
+  }
+  mo_release(NULL, text, size + 1);
+  tokenizer_close(&made);
+}
+
 /* vocab.json of the 256 bytes and some more entries; merges.txt as given. */
 static mousse_status read_pair(const char *more, const char *merges, mo_error *error)
 {
@@ -501,6 +529,7 @@ int main(void)
       cmocka_unit_test(test_merges_follow_ranks),
       cmocka_unit_test(test_training_is_greedy_and_repeatable),
       scratch_test(test_saved_tokenizer_is_the_same),
+      scratch_test(test_shown_tokens_stay_shown),
       cmocka_unit_test(test_bad_vocabularies_and_merges),
       cmocka_unit_test(test_bad_json),
       scratch_test(test_truncated_json),
