@@ -115,6 +115,29 @@ static void test_merges_follow_ranks(void **state)
   tokenizer_close(&t);
 }
 
+/* Words that need no merging ("ignore_merges") are no way for a special token into text. */
+static void test_whole_words_are_not_special(void **state)
+{
+  (void)state;
+  mo_tokenizer t = {.whole_words = true};
+  mo_encoder *encoder = NULL;
+  mo_error error = {{0}};
+  mo_id_list ids = {0};
+  for (unsigned byte = 0; byte < 256; byte++)
+    assert_int_equal(tokenizer_add_token(&t, &(char){(char)byte}, 1, false, &error), MOUSSE_OK);
+  assert_int_equal(tokenizer_add_token(&t, "word", 4, false, &error), MOUSSE_OK); /* 256 */
+  assert_int_equal(tokenizer_add_token(&t, "end", 3, true, &error), MOUSSE_OK);
+  assert_int_equal(tokenizer_finish(&t, "test", NULL, &error), MOUSSE_OK);
+  assert_int_equal(encoder_open(&encoder, &t, &error), MOUSSE_OK);
+  assert_int_equal(encoder_encode(encoder, "word\nend", 8, &ids, &error), MOUSSE_OK);
+  const uint32_t expected[] = {256, '\n', 'e', 'n', 'd'};
+  assert_int_equal(ids.count, 5);
+  assert_memory_equal(ids.ids, expected, sizeof expected);
+  mo_id_list_close(&ids);
+  encoder_close(encoder);
+  tokenizer_close(&t);
+}
+
 static void test_training_is_greedy_and_repeatable(void **state)
 {
   (void)state;
@@ -527,6 +550,7 @@ int main(void)
       cmocka_unit_test(test_any_bytes_come_back),
       cmocka_unit_test(test_a_million_equal_letters),
       cmocka_unit_test(test_merges_follow_ranks),
+      cmocka_unit_test(test_whole_words_are_not_special),
       cmocka_unit_test(test_training_is_greedy_and_repeatable),
       scratch_test(test_saved_tokenizer_is_the_same),
       scratch_test(test_shown_tokens_stay_shown),
