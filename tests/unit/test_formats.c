@@ -411,6 +411,34 @@ static void test_kinds_of_tokens_in_gguf(void **state)
   tokenizer_close(&t);
 }
 
+/* Words that are tokens: taken as they are with Llama 3's rule and merged with others, whatever
+ * the tokenizer says; that is refused where it matters. */
+static void test_whole_words_in_gguf(void **state)
+{
+  static const char llama3[] =
+      "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|"
+      " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+  (void)state;
+  for (unsigned i = 0; i < 8; i++) {
+    const bool whole = i & 1, theirs = i & 2, merged = i & 4;
+    mo_tokenizer t = {.whole_words = whole};
+    mo_error error = {{0}};
+    gguf_keys keys = {0};
+    for (unsigned k = 0; k < 256; k++)
+      assert_int_equal(tokenizer_add_token(&t, &(char){(char)k}, 1, false, &error), MOUSSE_OK);
+    assert_int_equal(tokenizer_add_token(&t, "ab", 2, false, &error), MOUSSE_OK);
+    assert_int_equal(tokenizer_add_token(&t, "<|endoftext|>", 13, true, &error), MOUSSE_OK);
+    if (merged) assert_int_equal(tokenizer_add_merge(&t, "a", 1, "b", 1, &error), MOUSSE_OK);
+    assert_int_equal(tokenizer_finish(&t, "t", theirs ? llama3 : NULL, &error), MOUSSE_OK);
+    const bool fine = merged || whole == theirs;
+    assert_int_equal(gguf_add_tokenizer(&keys, &t, 258, &error),
+                     fine ? MOUSSE_OK : MOUSSE_INVALID_ARGUMENT);
+    if (!fine) assert_non_null(strstr(error.text, "token 256, 'ab', is not what its merges"));
+    mo_buffer_close(&keys.bytes);
+    tokenizer_close(&t);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -428,6 +456,7 @@ int main(void)
       cmocka_unit_test(test_numbers_that_types_hold),
       cmocka_unit_test(test_models_that_types_hold),
       cmocka_unit_test(test_kinds_of_tokens_in_gguf),
+      cmocka_unit_test(test_whole_words_in_gguf),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
