@@ -52,6 +52,10 @@ static void test_configurations_that_are_refused(void **state)
       {"{" LLAMA ",\"num_key_value_heads\":-1}", "num_key_value_heads is not a whole number"},
       {"{" LLAMA ",\"head_dim\":3}", "heads of 3 numbers"},
       {"{" LLAMA ",\"rms_norm_eps\":\"small\"}", "rms_norm_eps is not a number"},
+      {"{" LLAMA ",\"rms_norm_eps\":0}", "rms_norm_eps is 0, expected a number above 0"},
+      {"{" LLAMA ",\"rope_theta\":0}", "rope_theta is 0, expected a number above 0"},
+      {"{" LLAMA ",\"rope_parameters\":{\"rope_theta\":0}}", "rope_theta is 0"},
+      {"{" GPT2 ",\"layer_norm_epsilon\":0.0}", "layer_norm_epsilon is 0"},
       {"{" LLAMA ",\"tie_word_embeddings\":1}", "tie_word_embeddings is not true or false"},
       {"{" LLAMA ",\"max_position_embeddings\":100000000000}", "sequence_len"},
       {"{" GPT2 ",\"activation_function\":\"relu\"}", "activation_function 'relu'"},
@@ -91,14 +95,28 @@ static void test_configurations_that_are_read(void **state)
                    MOUSSE_OK);
   assert_int_equal(family_of(&c), FAMILY_LLAMA);
   assert_true(c.rope_theta == 500.0 && c.rope_scaling == GPT_SCALING_NONE && !c.tied);
-  /* within its window a Mistral attends to everything */
-  assert_int_equal(parse("{\"model_type\":\"mistral\",\"vocab_size\":5,\"hidden_size\":8,"
-                         "\"num_hidden_layers\":1,\"num_attention_heads\":2,"
-                         "\"intermediate_size\":6,\"max_position_embeddings\":64,"
-                         "\"sliding_window\":16}",
-                         &c, &error),
-                   MOUSSE_OK);
-  assert_int_equal(c.sequence_len, 16);
+}
+
+/* Within its window a Mistral attends to everything. */
+static void test_windows_of_mistral(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *more;
+    size_t context;
+  } cases[] = {{",\"sliding_window\":16", 16}, {",\"sliding_window\":null", 32768}, {"", 4096}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[400];
+    mo_error error = {{0}};
+    gpt_config c = {0};
+    snprintf(text, sizeof text,
+             "{\"model_type\":\"mistral\",\"vocab_size\":5,\"hidden_size\":8,"
+             "\"num_hidden_layers\":1,\"num_attention_heads\":2,\"intermediate_size\":6,"
+             "\"max_position_embeddings\":32768%s}",
+             cases[i].more);
+    assert_int_equal(parse(text, &c, &error), MOUSSE_OK);
+    assert_int_equal(c.sequence_len, cases[i].context);
+  }
 }
 
 /* Layers of Mistral, Qwen2 and Qwen3 do not look at the keys of biases that others have. */
@@ -444,6 +462,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_configurations_that_are_refused),
       cmocka_unit_test(test_configurations_that_are_read),
+      cmocka_unit_test(test_windows_of_mistral),
       cmocka_unit_test(test_biases_of_families),
       cmocka_unit_test(test_biases_of_no_family),
       cmocka_unit_test(test_presets),
