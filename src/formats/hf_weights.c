@@ -9,6 +9,7 @@
 #include "formats/hf_names.h"
 #include "gpt/safetensors.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct loading {
@@ -113,20 +114,42 @@ static bool is_passed_over(const loading *l, const char *name)
   return l->params->config.tied && strcmp(name, "lm_head.weight") == 0;
 }
 
-static mousse_status check_rest(const loading *l, mo_error *error)
+static int by_address(const void *left, const void *right)
+{
+  const safetensors_entry *a = NULL, *b = NULL;
+  memcpy(&a, left, sizeof a);
+  memcpy(&b, right, sizeof b);
+  return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+}
+
+/* With `used` the entries of our tensors, by address. */
+static mousse_status check_rest(const loading *l, const safetensors_entry *const *used,
+                                mo_error *error)
 {
   for (size_t f = 0; f < l->count; f++)
     for (size_t e = 0; e < l->files[f].entry_count; e++) {
       const safetensors_entry *entry = &l->files[f].entries[e];
-      bool used = is_passed_over(l, entry->name);
-      for (size_t i = 0; i < l->params->base_count && !used; i++) used = l->theirs[i] == entry;
-      if (!used)
+      if (!is_passed_over(l, entry->name) &&
+          bsearch(&entry, used, l->params->base_count, sizeof *used, by_address) == NULL)
         return mo_fail(error, MOUSSE_BAD_FORMAT,
                        "%s: has a tensor '%.80s', which a model of this config.json does not "
                        "have, or has once only",
                        l->path, entry->name);
     }
   return MOUSSE_OK;
+}
+
+static mousse_status check_all_used(const loading *l, mo_error *error)
+{
+  const size_t bytes = l->params->base_count * sizeof *l->theirs;
+  const safetensors_entry **used = mo_allocate(NULL, bytes);
+  if (used == NULL)
+    return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for a list of tensors", l->path);
+  memcpy(used, l->theirs, bytes);
+  qsort(used, l->params->base_count, sizeof *used, by_address);
+  const mousse_status status = check_rest(l, used, error);
+  mo_release(NULL, used, bytes);
+  return status;
 }
 
 static void take_all(const loading *l)
@@ -156,7 +179,7 @@ static mousse_status load(loading *l, mo_error *error)
   if (l->places == NULL || l->theirs == NULL)
     return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for a list of tensors", l->path);
   for (size_t i = 0; i < count; i++) MO_TRY(check_tensor(l, i, error));
-  MO_TRY(check_rest(l, error));
+  MO_TRY(check_all_used(l, error));
   l->buffer = mo_allocate(NULL, l->buffer_count * sizeof *l->buffer);
   if (l->buffer == NULL && l->buffer_count > 0)
     return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for %zu numbers", l->path,
