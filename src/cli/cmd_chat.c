@@ -194,7 +194,7 @@ static mousse_status converse(const cli_invocation *call, const writing_values *
                               int64_t template, const char *system, mo_error *error)
 {
   conversation c = {.v = *v, .system = system};
-  MO_TRY(writing_open(&c.w, &c.v, LONGEST_WINDOW, call->quiet, error));
+  MO_TRY(writing_open(&c.w, &c.v, NULL, LONGEST_WINDOW, call->quiet, error));
   mousse_status status = choose_template(&c, template, call->quiet, error);
   if (status == MOUSSE_OK) status = talk_at_terminal(&c, call->quiet, error);
   writing_close(&c.w);

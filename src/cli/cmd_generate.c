@@ -78,8 +78,7 @@ static mousse_status generate(const cli_invocation *call, const mo_buffer *promp
 {
   const generate_values *v = call->values;
   writing w;
-  MO_TRY(writing_open(&w, &v->writing, prompt->size + 2 + (size_t)v->writing.tokens,
-                      call->quiet, error));
+  MO_TRY(writing_open(&w, &v->writing, prompt, (size_t)v->writing.tokens, call->quiet, error));
   const mousse_status status = write_texts(&w, v, prompt, error);
   writing_close(&w);
   return status;

@@ -49,8 +49,10 @@ static gpt_sampling sampling_of(const writing_values *v, uint64_t seed_offset,
 }
 
 static mousse_status open_parts(writing *w, const writing_values *v, const model_files *files,
-                                size_t window, const run_notices *notices, mo_error *error)
+                                const mo_buffer *prompt, size_t window,
+                                const run_notices *notices, mo_error *error)
 {
+  size_t given = 0;
   const char *tokenizer = v->tokenizer[0] != '\0' ? v->tokenizer : files->folder;
   MO_TRY(model_files_load(files, &w->params, error));
   MO_TRY(tokenizer_open(&w->tokenizer, tokenizer, error));
@@ -60,14 +62,16 @@ static mousse_status open_parts(writing *w, const writing_values *v, const model
   w->end_count = format_end_tokens(files->folder, w->ends, sizeof w->ends / sizeof *w->ends);
   if (v->weights == WEIGHTS_Q8_0)
     MO_TRY(gpt_q8_create(&w->q8, w->params, (int)v->threads, error));
-  MO_TRY(
-      text_writer_open(&w->writer, w->params, &w->tokenizer, window, (int)v->threads, error));
+  if (prompt != NULL)
+    MO_TRY(text_count(&w->tokenizer, prompt->data, prompt->size, &given, error));
+  MO_TRY(text_writer_open(&w->writer, w->params, &w->tokenizer, given + window, (int)v->threads,
+                          error));
   gpt_generator_use_q8(w->writer.generator, w->q8);
   return MOUSSE_OK;
 }
 
-mousse_status writing_open(writing *w, const writing_values *v, size_t window, bool quiet,
-                           mo_error *error)
+mousse_status writing_open(writing *w, const writing_values *v, const mo_buffer *prompt,
+                           size_t window, bool quiet, mo_error *error)
 {
   const run_notices *notices = quiet ? &run_notices_none : &run_notices_print;
   model_files files;
@@ -75,7 +79,7 @@ mousse_status writing_open(writing *w, const writing_values *v, size_t window, b
   *w = (writing){.screen = {.stream = stdout}};
   MO_TRY(gpt_sampling_check(&sampling, error));
   MO_TRY(model_files_find(&files, v->init, notices, error));
-  const mousse_status status = open_parts(w, v, &files, window, notices, error);
+  const mousse_status status = open_parts(w, v, &files, prompt, window, notices, error);
   if (status != MOUSSE_OK) writing_close(w);
   return status;
 }

@@ -27,9 +27,10 @@ typedef struct writing {
   size_t end_count;
 } writing;
 
-/* Options are checked before anything is read. window as in text_writer_open. */
-mousse_status writing_open(writing *w, const writing_values *values, size_t window, bool quiet,
-                           mo_error *error);
+/* Options are checked before anything is read. window as in text_writer_open, but for the tokens
+ * of the prompt (NULL: none), which are added to it. */
+mousse_status writing_open(writing *w, const writing_values *values, const mo_buffer *prompt,
+                           size_t window, bool quiet, mo_error *error);
 void writing_close(writing *w);
 
 /* Draws as many tokens as the options say and prints them as they come; seed_offset makes texts

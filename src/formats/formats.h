@@ -34,6 +34,8 @@ typedef struct model_place {
 
 /* The table of the model, whichever of the formats it has. */
 mousse_status format_read_config(const model_place *place, gpt_config *config, mo_error *error);
+/* The size of its weights, in all files that hold them. */
+mousse_status format_weights_bytes(const model_place *place, uint64_t *bytes, mo_error *error);
 /* Its weights into params, which were made for this table; its sequence_len may be smaller than
  * the file's. A failed load leaves the values unchanged. */
 mousse_status format_read_weights(const model_place *place, gpt_params *params,
@@ -50,6 +52,9 @@ typedef struct model_export {
   number_type type; /* of the numbers in the file */
   const char *name; /* for people */
 } model_export;
+
+/* Whether the type of numbers can hold all of the model's. */
+mousse_status model_export_check(const model_export *model, mo_error *error);
 
 /* A folder that transformers loads (or, for FAMILY_NONE, one with a PyTorch file). */
 mousse_status hf_write(const model_export *model, const char *folder, mo_error *error);

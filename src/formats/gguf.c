@@ -143,6 +143,7 @@ static mousse_status write_tensor(mo_writer *writer, const gguf_tensor *t, float
   static const char zeros[ALIGNMENT];
   for (size_t row = 0; row < row_count(t); row++) {
     fill_row(t, row, values);
+    MO_TRY(number_check(t->type, t->name, values, t->cols, error));
     number_encode(t->type, values, t->cols, bytes);
     MO_TRY(mo_writer_write(writer, bytes, number_bytes(t->type, t->cols), error));
   }

@@ -1,7 +1,8 @@
 /* gguf_tokenizer.c - a tokenizer as llama.cpp's keys have it.
  *
  *     "gpt2"    byte-level: tokens in the byte alphabet and merges. llama.cpp knows split rules by
- *               name only, so that a tokenizer must have one of these rules.
+ *               name only, so that a tokenizer must have one of these rules. The name also says
+ *               whether words that are tokens are merged.
  *     "llama"   SentencePiece's kind: no merges but scores, minus the rank of a token's first
  *               merge. llama.cpp joins any two neighbours that are a token together, so the
  *               merges must be all that there can be, as those of SentencePiece's files are.
@@ -15,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, UNUSED = 5, BYTE = 6 };
+enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER_DEFINED = 4, UNUSED = 5, BYTE = 6 };
 
 /* The expressions as tokenizer.json of these models has them. */
 static const struct {
@@ -85,7 +86,7 @@ static int32_t type_of(const mo_tokenizer *t, uint32_t id)
   if (id >= t->tokens.count) return UNUSED;
   const char *text = mo_text_table_get(&t->tokens, id, &length);
   if (t->sentencepiece && find_unknown(t, &unknown) && id == unknown) return UNKNOWN;
-  if (tokenizer_is_special(t, id)) return CONTROL;
+  if (tokenizer_is_special(t, id)) return tokenizer_is_shown(t, id) ? USER_DEFINED : CONTROL;
   return t->sentencepiece && sentencepiece_byte(text, length) >= 0 ? BYTE : NORMAL;
 }
 
@@ -163,6 +164,70 @@ static void add_merges(gguf_keys *keys, const mo_tokenizer *t)
   mo_buffer_close(&text);
 }
 
+static mousse_status count_piece(void *user, const char *piece, size_t length)
+{
+  size_t *count = user;
+  (void)piece;
+  (void)length;
+  ++*count;
+  return MOUSSE_OK;
+}
+
+/* Is the token a piece of the rule that its own merges do not make? */
+static mousse_status find_unmade(const mo_tokenizer *t, uint32_t id, split_scratch *scratch,
+                                 mo_encoder *encoder, bool *unmade, mo_error *error)
+{
+  size_t length = 0, pieces = 0;
+  mo_id_list ids = {0};
+  const char *text = mo_text_table_get(&t->tokens, id, &length);
+  *unmade = false;
+  if (type_of(t, id) != NORMAL || mo_utf8_prefix(text, length) != length) return MOUSSE_OK;
+  MO_TRY(split_text(t->rule, scratch, text, length, count_piece, &pieces, error));
+  if (pieces != 1) return MOUSSE_OK;
+  const mousse_status status = encoder_encode(encoder, text, length, &ids, error);
+  *unmade = status == MOUSSE_OK && ids.count != 1;
+  mo_id_list_close(&ids);
+  return status;
+}
+
+static mousse_status find_all_unmade(const mo_tokenizer *t, split_scratch *scratch,
+                                     mo_encoder *encoder, mo_error *error)
+{
+  for (uint32_t id = 0; id < t->tokens.count; id++) {
+    bool unmade = false;
+    size_t length = 0;
+    MO_TRY(find_unmade(t, id, scratch, encoder, &unmade, error));
+    if (!unmade) continue;
+    const char *text = mo_text_table_get(&t->tokens, id, &length);
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "token %u, '%.*s', is not what its merges make of it, and with this split "
+                   "rule llama.cpp %s (ignore_merges is %s in the tokenizer), so text would "
+                   "have other ids; this tokenizer cannot be written as GGUF",
+                   id, length < 80 ? (int)length : 80, text,
+                   t->whole_words ? "merges such words" : "takes such words as they are",
+                   t->whole_words ? "true" : "false");
+  }
+  return MOUSSE_OK;
+}
+
+/* llama.cpp takes a word that is a token as it is with Llama 3's rule, and merges it with any
+ * other. Where the tokenizer has that the other way round, both must come to the same. */
+static mousse_status check_whole_words(const mo_tokenizer *t, mo_error *error)
+{
+  split_scratch *scratch = NULL;
+  mo_encoder *encoder = NULL;
+  mo_tokenizer merging = *t; /* borrows all of it */
+  merging.whole_words = merging.nfc = false;
+  if (t->rule == NULL || t->whole_words == (strcmp(rule_name(t), "llama-bpe") == 0))
+    return MOUSSE_OK;
+  mousse_status status = split_scratch_open(&scratch, t->rule, error);
+  if (status == MOUSSE_OK) status = encoder_open(&encoder, &merging, error);
+  if (status == MOUSSE_OK) status = find_all_unmade(t, scratch, encoder, error);
+  encoder_close(encoder);
+  split_scratch_close(scratch);
+  return status;
+}
+
 static mousse_status check(const mo_tokenizer *t, size_t vocabulary, mo_error *error)
 {
   if (t == NULL)
@@ -173,7 +238,7 @@ static mousse_status check(const mo_tokenizer *t, size_t vocabulary, mo_error *e
                    "the tokenizer has %u tokens, the model's vocabulary %zu", t->tokens.count,
                    vocabulary);
   if (t->sentencepiece) return check_merges(t, error);
-  if (rule_name(t) != NULL) return MOUSSE_OK;
+  if (rule_name(t) != NULL) return check_whole_words(t, error);
   return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                  "llama.cpp has no split rule '%.80s'; GPT-2's, Llama 3's, Qwen's and SmolLM's "
                  "can be written as GGUF",

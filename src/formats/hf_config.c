@@ -69,6 +69,15 @@ static mousse_status get_number(const source *s, const char *key, double fallbac
   return MOUSSE_OK;
 }
 
+/* One that must be above 0, which stands for our own choice in a table. */
+static mousse_status get_positive(const source *s, const char *key, double fallback,
+                                  double *value)
+{
+  MO_TRY(get_number(s, key, fallback, value));
+  if (*value > 0) return MOUSSE_OK;
+  return REFUSE(s, "%s: %s is %g, expected a number above 0", s->path, key, *value);
+}
+
 static mousse_status get_switch(const source *s, const char *key, bool fallback, bool *value)
 {
   *value = fallback;
@@ -127,7 +136,7 @@ static mousse_status read_gpt2(const source *s, gpt_config *c)
   MO_TRY(get_size(s, "n_positions", 1024, &c->sequence_len));
   MO_TRY(get_size(s, "n_inner", 4 * c->n_embd, &c->mlp_width));
   MO_TRY(get_activation(s, "activation_function", "gelu_new", &c->mlp));
-  MO_TRY(get_number(s, "layer_norm_epsilon", 1e-5, &c->epsilon));
+  MO_TRY(get_positive(s, "layer_norm_epsilon", 1e-5, &c->epsilon));
   MO_TRY(get_switch(s, "tie_word_embeddings", true, &c->tied));
   MO_TRY(demand(s, "scale_attn_weights", true));
   MO_TRY(demand(s, "scale_attn_by_inverse_layer_idx", false));
@@ -142,7 +151,7 @@ static mousse_status read_gpt2(const source *s, gpt_config *c)
 /* rope_scaling, or, since version 5, rope_parameters with theta in it. */
 static mousse_status read_rope(const source *s, gpt_config *c)
 {
-  MO_TRY(get_number(s, "rope_theta", 10000, &c->rope_theta));
+  MO_TRY(get_positive(s, "rope_theta", 10000, &c->rope_theta));
   const char *key = present(s, "rope_parameters") ? "rope_parameters" : "rope_scaling";
   const source inner = {json_object_get(s->object, key), s->path, s->error};
   if (!present(s, key)) return MOUSSE_OK;
@@ -150,7 +159,7 @@ static mousse_status read_rope(const source *s, gpt_config *c)
   const json_t *kind = json_object_get(inner.object, "rope_type");
   if (kind == NULL) kind = json_object_get(inner.object, "type");
   const char *name = kind != NULL ? json_string_value(kind) : "default";
-  MO_TRY(get_number(&inner, "rope_theta", c->rope_theta, &c->rope_theta));
+  MO_TRY(get_positive(&inner, "rope_theta", c->rope_theta, &c->rope_theta));
   if (name != NULL && strcmp(name, "default") == 0) return MOUSSE_OK;
   MO_TRY(get_number(&inner, "factor", 0, &c->rope_factor));
   c->rope_scaling = GPT_SCALING_LINEAR;
@@ -164,15 +173,30 @@ static mousse_status read_rope(const source *s, gpt_config *c)
                 s->path, key, name != NULL ? name : "(not text)");
 }
 
-/* Within a window attention is full: the context ends where the window does. */
+/* Within a window attention is full: the context ends where the window does. A Mistral that says
+ * nothing of one has the library's; one that says null has none. */
 static mousse_status read_window(const source *s, model_family family, gpt_config *c)
 {
+  enum { MISTRAL_WINDOW = 4096 };
   size_t window = 0;
   if (family == FAMILY_QWEN2 || family == FAMILY_QWEN3)
     return demand(s, "use_sliding_window", false);
-  if (family != FAMILY_MISTRAL || !present(s, "sliding_window")) return MOUSSE_OK;
-  MO_TRY(get_size(s, "sliding_window", 0, &window));
+  if (family != FAMILY_MISTRAL || json_is_null(json_object_get(s->object, "sliding_window")))
+    return MOUSSE_OK;
+  MO_TRY(get_size(s, "sliding_window", MISTRAL_WINDOW, &window));
   if (window < c->sequence_len) c->sequence_len = window;
+  return MOUSSE_OK;
+}
+
+/* A family's layers that have no such switch pay no heed to the key: Mistral has no biases, Qwen2
+ * those of q, k and v. */
+static mousse_status read_biases(const source *s, model_family family, gpt_config *c)
+{
+  if (family == FAMILY_LLAMA || family == FAMILY_QWEN3)
+    MO_TRY(get_switch(s, "attention_bias", false, &c->qkv_bias));
+  if (family == FAMILY_LLAMA) MO_TRY(get_switch(s, "mlp_bias", false, &c->mlp_bias));
+  c->proj_bias = c->qkv_bias;
+  if (family == FAMILY_QWEN2) c->qkv_bias = true;
   return MOUSSE_OK;
 }
 
@@ -188,14 +212,11 @@ static mousse_status read_llama(const source *s, model_family family, gpt_config
   if (present(s, "head_dim")) MO_TRY(get_size(s, "head_dim", 0, &c->head_size));
   if (family == FAMILY_QWEN3 && c->head_size == 0) c->head_size = 128;
   MO_TRY(get_activation(s, "hidden_act", "silu", &c->mlp));
-  MO_TRY(get_number(s, "rms_norm_eps", 1e-6, &c->epsilon));
+  MO_TRY(get_positive(s, "rms_norm_eps", 1e-6, &c->epsilon));
   MO_TRY(get_switch(s, "tie_word_embeddings", false, &c->tied));
-  MO_TRY(get_switch(s, "attention_bias", false, &c->qkv_bias));
-  MO_TRY(get_switch(s, "mlp_bias", false, &c->mlp_bias));
+  MO_TRY(read_biases(s, family, c));
   MO_TRY(read_rope(s, c));
   MO_TRY(read_window(s, family, c));
-  c->proj_bias = c->qkv_bias;
-  if (family == FAMILY_QWEN2) c->qkv_bias = true;
   c->norm = GPT_RMS_GAIN;
   c->position = GPT_ROPE_LLAMA;
   c->qk_norm = family == FAMILY_QWEN3 ? GPT_QK_GAIN : GPT_QK_NONE;
@@ -333,7 +354,7 @@ model_family family_of(const gpt_config *config)
   if (c.norm != GPT_RMS_GAIN || c.position != GPT_ROPE_LLAMA || c.mlp != GPT_SWIGLU)
     return FAMILY_NONE;
   if (c.qk_norm == GPT_QK_NONE && c.qkv_bias == c.proj_bias) return FAMILY_LLAMA;
-  if (c.qk_norm == GPT_QK_NONE && !c.mlp_bias && square) return FAMILY_QWEN2;
+  if (c.qk_norm == GPT_QK_NONE && c.qkv_bias && !c.mlp_bias && square) return FAMILY_QWEN2;
   if (c.qk_norm == GPT_QK_GAIN && c.qkv_bias == c.proj_bias && !c.mlp_bias) return FAMILY_QWEN3;
   return FAMILY_NONE;
 }

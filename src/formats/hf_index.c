@@ -1,12 +1,13 @@
 /* hf_index.c - model.safetensors.index.json: which files hold a model's tensors. */
 #include "formats/hf_weights.h"
 
+#include "base/file.h"
 #include "base/json_text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FILES = 1000, LONGEST_NAME = 255, MOST_VALUES = 1 << 21 };
+enum { MOST_FILES = 1000, LONGEST_NAME = 255, MOST_VALUES = 1 << 21, LARGEST_INDEX = 64 << 20 };
 
 /* A plain name: an index must not reach out of its folder. */
 static bool is_plain(const char *name)
@@ -67,6 +68,30 @@ mousse_status hf_index_parse(hf_index *index, const char *path, const char *text
   json_decref(object);
   if (status != MOUSSE_OK) hf_index_close(index);
   return status;
+}
+
+mousse_status hf_index_open(hf_index *index, const char *path, mo_error *error)
+{
+  char *text = NULL;
+  size_t size = 0;
+  MO_TRY(mo_file_read(NULL, path, LARGEST_INDEX, &text, &size, error));
+  const mousse_status status = hf_index_parse(index, path, text, size, error);
+  mo_release(NULL, text, size + 1);
+  return status;
+}
+
+bool hf_is_index(const char *path)
+{
+  const size_t length = strlen(path);
+  return length >= 5 && strcmp(path + length - 5, ".json") == 0;
+}
+
+mousse_status hf_index_file(const hf_index *index, const char *path, size_t file, char *out,
+                            size_t capacity, mo_error *error)
+{
+  char folder[4096];
+  MO_TRY(mo_path_parent(folder, sizeof folder, path, error));
+  return mo_path_join(out, capacity, folder, index->files[file], error);
 }
 
 void hf_index_close(hf_index *index)

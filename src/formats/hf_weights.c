@@ -6,13 +6,11 @@
  */
 #include "formats/hf_weights.h"
 
-#include "base/file.h"
 #include "formats/hf_names.h"
 #include "gpt/safetensors.h"
 
+#include <stdlib.h>
 #include <string.h>
-
-enum { LARGEST_INDEX = 64 << 20 };
 
 typedef struct loading {
   gpt_params *params;
@@ -26,27 +24,16 @@ typedef struct loading {
   size_t buffer_count;
 } loading;
 
-static const char *folder_of(const char *path, char *folder, size_t capacity)
-{
-  const char *slash = strrchr(path, '/');
-  const size_t length = slash != NULL ? (size_t)(slash - path) : 0;
-  if (slash == NULL || length >= capacity) return ".";
-  memcpy(folder, path, length);
-  folder[length] = '\0';
-  return folder;
-}
-
 static mousse_status open_listed(loading *l, const hf_index *index, mo_error *error)
 {
-  char folder[4096], path[4096];
+  char path[4096];
   l->files = mo_allocate(NULL, index->count * sizeof *l->files);
   if (l->files == NULL)
     return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for %zu files", l->path,
                    index->count);
   l->count = index->count;
   for (size_t i = 0; i < index->count; i++) {
-    MO_TRY(mo_path_join(path, sizeof path, folder_of(l->path, folder, sizeof folder),
-                        index->files[i], error));
+    MO_TRY(hf_index_file(index, l->path, i, path, sizeof path, error));
     MO_TRY(safetensors_open(&l->files[i], path, NULL, error));
   }
   return MOUSSE_OK;
@@ -54,20 +41,15 @@ static mousse_status open_listed(loading *l, const hf_index *index, mo_error *er
 
 static mousse_status open_files(loading *l, mo_error *error)
 {
-  char *text = NULL;
-  size_t size = 0;
   hf_index index = {0};
-  const size_t length = strlen(l->path);
-  if (length < 5 || strcmp(l->path + length - 5, ".json") != 0) {
+  if (!hf_is_index(l->path)) {
     l->files = mo_allocate(NULL, sizeof *l->files);
     if (l->files == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", l->path);
     l->count = 1;
     return safetensors_open(&l->files[0], l->path, NULL, error);
   }
-  MO_TRY(mo_file_read(NULL, l->path, LARGEST_INDEX, &text, &size, error));
-  mousse_status status = hf_index_parse(&index, l->path, text, size, error);
-  mo_release(NULL, text, size + 1);
-  if (status == MOUSSE_OK) status = open_listed(l, &index, error);
+  MO_TRY(hf_index_open(&index, l->path, error));
+  const mousse_status status = open_listed(l, &index, error);
   hf_index_close(&index);
   return status;
 }
@@ -132,20 +114,42 @@ static bool is_passed_over(const loading *l, const char *name)
   return l->params->config.tied && strcmp(name, "lm_head.weight") == 0;
 }
 
-static mousse_status check_rest(const loading *l, mo_error *error)
+static int by_address(const void *left, const void *right)
+{
+  const safetensors_entry *a = NULL, *b = NULL;
+  memcpy(&a, left, sizeof a);
+  memcpy(&b, right, sizeof b);
+  return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+}
+
+/* With `used` the entries of our tensors, by address. */
+static mousse_status check_rest(const loading *l, const safetensors_entry *const *used,
+                                mo_error *error)
 {
   for (size_t f = 0; f < l->count; f++)
     for (size_t e = 0; e < l->files[f].entry_count; e++) {
       const safetensors_entry *entry = &l->files[f].entries[e];
-      bool used = is_passed_over(l, entry->name);
-      for (size_t i = 0; i < l->params->base_count && !used; i++) used = l->theirs[i] == entry;
-      if (!used)
+      if (!is_passed_over(l, entry->name) &&
+          bsearch(&entry, used, l->params->base_count, sizeof *used, by_address) == NULL)
         return mo_fail(error, MOUSSE_BAD_FORMAT,
                        "%s: has a tensor '%.80s', which a model of this config.json does not "
                        "have, or has once only",
                        l->path, entry->name);
     }
   return MOUSSE_OK;
+}
+
+static mousse_status check_all_used(const loading *l, mo_error *error)
+{
+  const size_t bytes = l->params->base_count * sizeof *l->theirs;
+  const safetensors_entry **used = mo_allocate(NULL, bytes);
+  if (used == NULL)
+    return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for a list of tensors", l->path);
+  memcpy(used, l->theirs, bytes);
+  qsort(used, l->params->base_count, sizeof *used, by_address);
+  const mousse_status status = check_rest(l, used, error);
+  mo_release(NULL, used, bytes);
+  return status;
 }
 
 static void take_all(const loading *l)
@@ -175,7 +179,7 @@ static mousse_status load(loading *l, mo_error *error)
   if (l->places == NULL || l->theirs == NULL)
     return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for a list of tensors", l->path);
   for (size_t i = 0; i < count; i++) MO_TRY(check_tensor(l, i, error));
-  MO_TRY(check_rest(l, error));
+  MO_TRY(check_all_used(l, error));
   l->buffer = mo_allocate(NULL, l->buffer_count * sizeof *l->buffer);
   if (l->buffer == NULL && l->buffer_count > 0)
     return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for %zu numbers", l->path,

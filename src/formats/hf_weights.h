@@ -19,6 +19,11 @@ typedef struct hf_index {
 } hf_index;
 mousse_status hf_index_parse(hf_index *index, const char *path, const char *text, size_t size,
                              mo_error *error);
+mousse_status hf_index_open(hf_index *index, const char *path, mo_error *error);
+bool hf_is_index(const char *path); /* by its name */
+/* The path of file number `file` of the index that is at `path`. */
+mousse_status hf_index_file(const hf_index *index, const char *path, size_t file, char *out,
+                            size_t capacity, mo_error *error);
 void hf_index_close(hf_index *index);
 
 #endif

@@ -197,6 +197,7 @@ mousse_status hf_write(const model_export *model, const char *folder, mo_error *
   if (model->type == NUMBER_Q8_0)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "q8_0 is a type of GGUF; a Hugging Face folder holds f32, f16 or bf16");
+  MO_TRY(model_export_check(model, error));
   MO_TRY(write_weights(model, folder, error));
   MO_TRY(write_json(hf_config_json(c, model->type, model->tokenizer), folder, "config.json",
                     error));

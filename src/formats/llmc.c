@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { MAGIC = 20240326, FLOATS = 3, BRAIN_FLOATS = 5, HEADER = 256, PADDING = 128 };
+static const double norm_epsilon = 1e-5; /* llm.c's own, which a file does not say */
 enum { VERSION_AT = 1, CONTEXT_AT, VOCABULARY_AT, LAYERS_AT, HEADS_AT, WIDTH_AT, PADDED_AT };
 
 typedef struct llmc_header {
@@ -41,6 +42,7 @@ static gpt_config table_of(const llmc_header *h)
   c.n_layer = h->numbers[LAYERS_AT];
   c.n_head = h->numbers[HEADS_AT];
   c.n_embd = h->numbers[WIDTH_AT];
+  c.epsilon = norm_epsilon;
   return c;
 }
 
@@ -234,11 +236,15 @@ static mousse_status check_model(const model_export *model, mo_error *error)
       c->mlp_width != 4 * c->n_embd)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "llm.c's checkpoints hold GPT-2 only, and this model is none");
+  if (c->epsilon < norm_epsilon || c->epsilon > norm_epsilon)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "llm.c's norms have the epsilon %g, and this model's %g would be lost",
+                   norm_epsilon, c->epsilon);
   if (model->type != NUMBER_F32 && model->type != NUMBER_BF16)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "llm.c's checkpoints hold f32 or bf16, not %s",
                    number_type_names[model->type]);
-  return MOUSSE_OK;
+  return model_export_check(model, error);
 }
 
 mousse_status llmc_write(const model_export *model, const char *path, mo_error *error)

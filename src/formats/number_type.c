@@ -3,6 +3,7 @@
 
 #include "base/q8.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 const char *const number_type_names[] = {"f32", "f16", "bf16", "q8_0", NULL};
@@ -44,4 +45,30 @@ void number_encode(number_type type, const float *values, size_t count, unsigned
   if (type == NUMBER_Q8_0)
     for (size_t i = 0; i < count / Q8_BLOCK; i++)
       encode_block(values + i * Q8_BLOCK, bytes + i * Q8_BYTES);
+}
+
+static bool holds(number_type type, float value)
+{
+  switch (type) {
+  case NUMBER_F32:
+    return true;
+  case NUMBER_F16:
+    return !isfinite(value) || isfinite(mo_from_float16(mo_to_float16(value)));
+  case NUMBER_BF16:
+    return !isfinite(value) || isfinite(mo_from_bfloat16(mo_to_bfloat16(value)));
+  case NUMBER_Q8_0:
+    return mo_q8_holds(value);
+  }
+  return false;
+}
+
+mousse_status number_check(number_type type, const char *name, const float *values,
+                           size_t count, mo_error *error)
+{
+  for (size_t i = 0; i < count; i++)
+    if (!holds(type, values[i]))
+      return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                     "'%s' has the number %g, which %s cannot hold; choose --type f32", name,
+                     (double)values[i], number_type_names[type]);
+  return MOUSSE_OK;
 }

@@ -21,6 +21,16 @@ struct gpt_q8 {
   size_t *starts; /* of each tensor, in blocks; SIZE_MAX: not in the copy */
 };
 
+static mousse_status check_numbers(const gpt_tensor *tensor, mo_error *error)
+{
+  for (size_t i = 0; i < tensor->rows * tensor->cols; i++)
+    if (!mo_q8_holds(tensor->value[i]))
+      return mo_fail(error, MOUSSE_NOT_FINITE,
+                     "'%s' has the number %g, which q8_0 cannot hold; use weights of f32",
+                     tensor->name, (double)tensor->value[i]);
+  return MOUSSE_OK;
+}
+
 static bool is_copied(const gpt_params *params, const gpt_tensor *tensor)
 {
   return (tensor->role == GPT_MATRIX || tensor == gpt_params_head(params)) &&
@@ -80,6 +90,9 @@ mousse_status gpt_q8_create(gpt_q8 **out, gpt_params *params, int threads, mo_er
 {
   const size_t bytes = gpt_q8_bytes(params);
   *out = NULL;
+  for (size_t i = 0; i < params->tensor_count; i++)
+    if (is_copied(params, &params->tensors[i]))
+      MO_TRY(check_numbers(&params->tensors[i], error));
   if (bytes == 0)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "q8_0 works on blocks of %d numbers, and the model's width %zu is no "

@@ -110,6 +110,12 @@ static int by_offset(const void *left, const void *right)
   return (a->bytes > b->bytes) - (a->bytes < b->bytes); /* empty ones before their neighbour */
 }
 
+static int by_name(const void *left, const void *right)
+{
+  return strcmp(((const safetensors_entry *)left)->name,
+                ((const safetensors_entry *)right)->name);
+}
+
 /* Sorted by offset, each entry must begin where the last one ended, up to the end of the file.
  */
 static mousse_status check_cover(safetensors *file, const char *path, const unsigned char *data,
@@ -130,6 +136,8 @@ static mousse_status check_cover(safetensors *file, const char *path, const unsi
   if (next != data + data_size)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: %zu bytes after the last tensor", path,
                    data_size - (size_t)(next - data));
+  if (file->entry_count > 0)
+    qsort(file->entries, file->entry_count, sizeof *file->entries, by_name);
   return MOUSSE_OK;
 }
 
@@ -237,9 +245,9 @@ void safetensors_close(safetensors *file)
 
 const safetensors_entry *safetensors_find(const safetensors *file, const char *name)
 {
-  for (size_t i = 0; i < file->entry_count; i++)
-    if (strcmp(file->entries[i].name, name) == 0) return &file->entries[i];
-  return NULL;
+  const safetensors_entry wanted = {.name = name};
+  if (file->entry_count == 0) return NULL;
+  return bsearch(&wanted, file->entries, file->entry_count, sizeof *file->entries, by_name);
 }
 
 bool safetensors_has_floats(const safetensors_entry *entry)

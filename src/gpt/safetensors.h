@@ -28,7 +28,7 @@ typedef struct safetensors_entry {
 
 typedef struct safetensors {
   mo_map map;
-  safetensors_entry *entries; /* owned; by offset */
+  safetensors_entry *entries; /* owned; by name */
   size_t entry_count;
   void *header; /* owned: the parsed header, which holds the names */
   const mo_allocator *allocator;

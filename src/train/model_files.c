@@ -6,7 +6,6 @@
 #include "formats/formats.h"
 #include "train/checkpoint.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -150,32 +149,25 @@ mousse_status model_files_find(model_files *files, const char *path, const run_n
   return mo_path_parent(files->folder, sizeof files->folder, path, error);
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-  const size_t length = strlen(text), tail = strlen(end);
-  return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
-/* A model larger than its weights file is not made: every value takes two bytes at least. */
-static mousse_status check_size(const model_files *files, const gpt_config *config,
-                                mo_error *error)
-{
-  struct stat info;
-  if (ends_with(files->weights, ".json")) return MOUSSE_OK; /* the index of several files */
-  const size_t count = gpt_parameter_count(config);
-  if (stat(files->weights, &info) != 0)
-    return mo_fail(error, MOUSSE_IO, "%s: cannot open: %s", files->weights, strerror(errno));
-  if ((uint64_t)info.st_size / 2 >= count) return MOUSSE_OK;
-  return mo_fail(
-      error, MOUSSE_BAD_FORMAT,
-      "%s: %lld bytes are too few for the %zu parameters that the config.json beside "
-      "it asks for",
-      files->weights, (long long)info.st_size, count);
-}
-
 static model_place place_of(const model_files *files)
 {
   return (model_place){files->folder, files->weights};
+}
+
+/* A model larger than its weights' files is not made: every value takes two bytes at least. */
+static mousse_status check_size(const model_files *files, const gpt_config *config,
+                                mo_error *error)
+{
+  const model_place place = place_of(files);
+  const size_t count = gpt_parameter_count(config);
+  uint64_t bytes = 0;
+  MO_TRY(format_weights_bytes(&place, &bytes, error));
+  if (bytes / 2 >= count) return MOUSSE_OK;
+  return mo_fail(
+      error, MOUSSE_BAD_FORMAT,
+      "%s: %llu bytes are too few for the %zu parameters that the config.json beside "
+      "it asks for",
+      files->weights, (unsigned long long)bytes, count);
 }
 
 mousse_status model_files_config(const model_files *files, gpt_config *config, mo_error *error)

@@ -4,6 +4,20 @@
 #include <math.h>
 #include <string.h>
 
+/* Counted, not guessed from the bytes: normal form C can make text longer. */
+mousse_status text_count(const mo_tokenizer *tokenizer, const char *text, size_t length,
+                         size_t *count, mo_error *error)
+{
+  mo_encoder *encoder = NULL;
+  mo_id_list ids = {0};
+  MO_TRY(encoder_open(&encoder, tokenizer, error));
+  const mousse_status status = encoder_encode(encoder, text, length, &ids, error);
+  *count = ids.count + 1;
+  mo_id_list_close(&ids);
+  encoder_close(encoder);
+  return status;
+}
+
 mousse_status text_writer_open(text_writer *w, const gpt_params *params,
                                const mo_tokenizer *tokenizer, size_t window, int threads,
                                mo_error *error)
@@ -160,9 +174,9 @@ mousse_status text_sample(const gpt_params *params, const mo_tokenizer *tokenize
                           mo_error *error)
 {
   text_writer writer;
-  /* A token has at least one byte, and one may stand for a space before the text. */
-  const size_t most = strlen(prompt) + 2 + request->tokens;
-  MO_TRY(text_writer_open(&writer, params, tokenizer, most, threads, error));
+  size_t given = 0;
+  MO_TRY(text_count(tokenizer, prompt, strlen(prompt), &given, error));
+  MO_TRY(text_writer_open(&writer, params, tokenizer, given + request->tokens, threads, error));
   mousse_status status = text_writer_add(&writer, prompt, strlen(prompt), error);
   if (status == MOUSSE_OK) status = text_writer_draw(&writer, request, error);
   text_writer_close(&writer);

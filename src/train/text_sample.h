@@ -32,6 +32,10 @@ typedef struct text_writer {
   bool has_messages, is_answering; /* of a conversation; the model's answer has no end yet */
 } text_writer;
 
+/* The tokens of a text, with the one that starts it. */
+mousse_status text_count(const mo_tokenizer *tokenizer, const char *text, size_t length,
+                         size_t *count, mo_error *error);
+
 /* window: how many tokens the model sees at most; long contexts need much memory. */
 mousse_status text_writer_open(text_writer *writer, const gpt_params *params,
                                const mo_tokenizer *tokenizer, size_t window, int threads,

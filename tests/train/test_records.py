@@ -261,12 +261,19 @@ class Records(unittest.TestCase):
                       self.failure(3, *self.lab.command(out, "mousse", STEPS)))
 
     def test_a_large_configuration_beside_small_weights(self):
-        folder = self.lab.folder / "bomb"
+        index = json.dumps({"weight_map": {"a": "part.safetensors"}}).encode()
+        self.refuse_large("bomb", {"model.safetensors": b"0123456789"})
+        self.refuse_large("bombs", {"part.safetensors": b"0123456789",
+                                    "model.safetensors.index.json": index})
+
+    def refuse_large(self, name, files):
+        folder = self.lab.folder / name
         folder.mkdir()
         (folder / "config.json").write_text(json.dumps(
             {"vocab_size": 50304, "n_layer": 24, "n_head": 16, "n_embd": 2048,
              "sequence_len": 1024}))
-        (folder / "model.safetensors").write_bytes(b"0123456789")
+        for file, data in files.items():
+            (folder / file).write_bytes(data)
         for words in (("eval", "--data-dir", self.lab.data), ("generate",),
                       ("train", "--data-dir", self.lab.data, "--out", self.lab.folder / "b")):
             limit = 1 << 30

@@ -1,4 +1,5 @@
 /* test_train.c - schedules, options, groups, gradients, metrics and event files. */
+#include "base/random.h"
 #include "comm/comm.h"
 #include "tiny_run.h"
 #include "train/estimate.h"
@@ -506,6 +507,44 @@ static bool collect_byte(void *user, const char *bytes, size_t count)
   return mo_buffer_add(user, bytes, count);
 }
 
+/* What follows a prompt does not depend on how much is asked for, where both fit into the context:
+ * in normal form C the prompt has twice its bytes. */
+static void a_prompt_that_grows_is_seen_whole(void **state)
+{
+  enum { CHARACTERS = 20 };
+  const gpt_config config = {.vocab_size = 256,
+                             .n_layer = 2,
+                             .n_head = 2,
+                             .n_embd = 16,
+                             .sequence_len = 256,
+                             .position = GPT_LEARNED};
+  char prompt[3 * CHARACTERS + 1] = "";
+  gpt_params *params = NULL;
+  mo_tokenizer tokenizer = {0};
+  mo_buffer texts[2] = {{0}};
+  mo_error error = {{0}};
+  (void)state;
+  for (size_t i = 0; i < CHARACTERS; i++) strcat(prompt, "\xe0\xa5\x98"); /* U+0958 */
+  assert_int_equal(gpt_params_create(&params, &config, false, NULL, &error), MOUSSE_OK);
+  mo_random_fill(params->values, params->value_count, 1, 3, 0);
+  assert_int_equal(tokenizer_make_bytes(&tokenizer, &error), MOUSSE_OK);
+  tokenizer.nfc = true;
+  for (size_t i = 0; i < 2; i++) {
+    const text_request request = {.tokens = i == 0 ? 4 : 100,
+                                  .sampling = {.top_p = 1, .stop_token = -1},
+                                  .put = collect_byte,
+                                  .user = &texts[i]};
+    if (text_sample(params, &tokenizer, prompt, 1, &request, &error) != MOUSSE_OK)
+      fail_msg("%s", error.text);
+    assert_int_equal(texts[i].size, request.tokens);
+  }
+  assert_memory_equal(texts[0].data, texts[1].data, 4);
+  mo_buffer_close(&texts[0]);
+  mo_buffer_close(&texts[1]);
+  tokenizer_close(&tokenizer);
+  gpt_params_destroy(params);
+}
+
 /* A model of zeros gives every token the same chance, so the text is the random numbers: beyond
  * the context no stretch of them comes back, not even that of another seed. */
 static void long_texts_do_not_repeat(void **state)
@@ -592,6 +631,7 @@ int main(void)
       scratch_test(metrics_are_cut_back),
       scratch_test(logs_never_fail),
       cmocka_unit_test(long_texts_do_not_repeat),
+      cmocka_unit_test(a_prompt_that_grows_is_seen_whole),
       cmocka_unit_test(event_records),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,11 @@
 /* test_formats.c - files of other programs: what is refused, by name, and how numbers are
  * rounded. That what is read is right is the business of tests/parity. */
 #include "base/half.h"
-#include "check.h"
+#include "formats/gguf_parts.h"
 #include "formats/hf_config.h"
 #include "formats/hf_weights.h"
 #include "formats/llmc.h"
+#include "scratch.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,6 +52,10 @@ static void test_configurations_that_are_refused(void **state)
       {"{" LLAMA ",\"num_key_value_heads\":-1}", "num_key_value_heads is not a whole number"},
       {"{" LLAMA ",\"head_dim\":3}", "heads of 3 numbers"},
       {"{" LLAMA ",\"rms_norm_eps\":\"small\"}", "rms_norm_eps is not a number"},
+      {"{" LLAMA ",\"rms_norm_eps\":0}", "rms_norm_eps is 0, expected a number above 0"},
+      {"{" LLAMA ",\"rope_theta\":0}", "rope_theta is 0, expected a number above 0"},
+      {"{" LLAMA ",\"rope_parameters\":{\"rope_theta\":0}}", "rope_theta is 0"},
+      {"{" GPT2 ",\"layer_norm_epsilon\":0.0}", "layer_norm_epsilon is 0"},
       {"{" LLAMA ",\"tie_word_embeddings\":1}", "tie_word_embeddings is not true or false"},
       {"{" LLAMA ",\"max_position_embeddings\":100000000000}", "sequence_len"},
       {"{" GPT2 ",\"activation_function\":\"relu\"}", "activation_function 'relu'"},
@@ -90,14 +95,72 @@ static void test_configurations_that_are_read(void **state)
                    MOUSSE_OK);
   assert_int_equal(family_of(&c), FAMILY_LLAMA);
   assert_true(c.rope_theta == 500.0 && c.rope_scaling == GPT_SCALING_NONE && !c.tied);
-  /* within its window a Mistral attends to everything */
-  assert_int_equal(parse("{\"model_type\":\"mistral\",\"vocab_size\":5,\"hidden_size\":8,"
-                         "\"num_hidden_layers\":1,\"num_attention_heads\":2,"
-                         "\"intermediate_size\":6,\"max_position_embeddings\":64,"
-                         "\"sliding_window\":16}",
-                         &c, &error),
-                   MOUSSE_OK);
-  assert_int_equal(c.sequence_len, 16);
+}
+
+/* Within its window a Mistral attends to everything. */
+static void test_windows_of_mistral(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *more;
+    size_t context;
+  } cases[] = {{",\"sliding_window\":16", 16}, {",\"sliding_window\":null", 32768}, {"", 4096}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[400];
+    mo_error error = {{0}};
+    gpt_config c = {0};
+    snprintf(text, sizeof text,
+             "{\"model_type\":\"mistral\",\"vocab_size\":5,\"hidden_size\":8,"
+             "\"num_hidden_layers\":1,\"num_attention_heads\":2,\"intermediate_size\":6,"
+             "\"max_position_embeddings\":32768%s}",
+             cases[i].more);
+    assert_int_equal(parse(text, &c, &error), MOUSSE_OK);
+    assert_int_equal(c.sequence_len, cases[i].context);
+  }
+}
+
+/* Layers of Mistral, Qwen2 and Qwen3 do not look at the keys of biases that others have. */
+static void test_biases_of_families(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *type;
+    bool qkv, proj, mlp;
+    model_family family;
+  } cases[] = {{"llama", true, true, true, FAMILY_LLAMA},
+               {"mistral", false, false, false, FAMILY_LLAMA},
+               {"qwen2", true, false, false, FAMILY_QWEN2},
+               {"qwen3", true, true, false, FAMILY_QWEN3}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[400];
+    mo_error error = {{0}};
+    gpt_config c = {0};
+    snprintf(text, sizeof text,
+             "{\"model_type\":\"%s\",\"vocab_size\":5,\"hidden_size\":8,"
+             "\"num_hidden_layers\":1,\"num_attention_heads\":2,\"intermediate_size\":6,"
+             "\"attention_bias\":true,\"mlp_bias\":true}",
+             cases[i].type);
+    assert_int_equal(parse(text, &c, &error), MOUSSE_OK);
+    assert_int_equal(c.qkv_bias, cases[i].qkv);
+    assert_int_equal(c.proj_bias, cases[i].proj);
+    assert_int_equal(c.mlp_bias, cases[i].mlp);
+    assert_int_equal(family_of(&c), cases[i].family);
+  }
+}
+
+/* A table that no family has is none's, however near it is. */
+static void test_biases_of_no_family(void **state)
+{
+  (void)state;
+  mo_error error = {{0}};
+  gpt_config c = {0};
+  assert_int_equal(parse("{" LLAMA "}", &c, &error), MOUSSE_OK);
+  c.proj_bias = true;
+  assert_int_equal(family_of(&c), FAMILY_NONE);
+  c.qkv_bias = true;
+  assert_int_equal(family_of(&c), FAMILY_LLAMA);
+  c.proj_bias = false;
+  assert_int_equal(family_of(&c), FAMILY_QWEN2);
 }
 
 /* Presets of public models are what their published config.json says. */
@@ -177,6 +240,38 @@ static void test_index(void **state)
   assert_int_equal(hf_index_parse(&index, "index", good, strlen(good), &error), MOUSSE_OK);
   assert_int_equal(index.count, 2);
   hf_index_close(&index);
+}
+
+/* The sizes of one file, and of all that an index names. */
+static void test_sizes_of_weights(void **state)
+{
+  static const char index[] = "{\"weight_map\":{\"a\":\"x.st\",\"b\":\"y.st\",\"c\":\"x.st\"}}";
+  uint64_t bytes = 0;
+  mo_error error = {{0}};
+  const model_place one = {*state, scratch_write(state, "x.st", "12345", 5)};
+  const model_place all = {*state, scratch_write(state, "i.json", index, strlen(index))};
+  assert_int_equal(format_weights_bytes(&one, &bytes, &error), MOUSSE_OK);
+  assert_int_equal(bytes, 5);
+  assert_int_equal(format_weights_bytes(&all, &bytes, &error), MOUSSE_IO);
+  assert_non_null(strstr(error.text, "/y.st: cannot open"));
+  scratch_write(state, "y.st", "123", 3);
+  assert_int_equal(format_weights_bytes(&all, &bytes, &error), MOUSSE_OK);
+  assert_int_equal(bytes, 8);
+}
+
+/* What a file of llm.c cannot say is not lost in silence. */
+static void test_llmc_epsilon(void **state)
+{
+  (void)state;
+  mo_error error = {{0}};
+  gpt_config c = {0};
+  gpt_params *params = NULL;
+  assert_int_equal(parse("{" GPT2 ",\"layer_norm_epsilon\":1e-6}", &c, &error), MOUSSE_OK);
+  assert_int_equal(gpt_params_create(&params, &c, false, NULL, &error), MOUSSE_OK);
+  const model_export model = {params, NULL, NUMBER_F32, "tiny"};
+  assert_int_equal(llmc_write(&model, "/nowhere/model.bin", &error), MOUSSE_INVALID_ARGUMENT);
+  assert_non_null(strstr(error.text, "1e-06"));
+  gpt_params_destroy(params);
 }
 
 /* A tiny GPT-2, its checkpoint of llm.c, and what damage to that says. */
@@ -261,16 +356,126 @@ static void test_blocks_of_eight_bits(void **state)
   assert_int_equal(number_bytes(NUMBER_Q8_0, 64), 68);
 }
 
+/* Numbers that a type would turn into others are refused; NaN and infinities stay what they are
+ * where there are such. */
+static void test_numbers_that_types_hold(void **state)
+{
+  (void)state;
+  static const struct {
+    float value;
+    bool f16, bf16, q8;
+  } cases[] = {
+      {0, true, true, true},         {1e-44f, true, true, true},
+      {65519, true, true, true},     {-65520, false, true, true},
+      {8.4e6f, false, true, false},  {3.4e38f, false, false, false},
+      {INFINITY, true, true, false}, {NAN, true, true, false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const float x[] = {1, cases[i].value};
+    const mousse_status no = MOUSSE_OUT_OF_RANGE;
+    mo_error error = {{0}};
+    assert_int_equal(number_check(NUMBER_F32, "w", x, 2, &error), MOUSSE_OK);
+    assert_int_equal(number_check(NUMBER_F16, "w", x, 2, &error), cases[i].f16 ? 0 : no);
+    assert_int_equal(number_check(NUMBER_BF16, "w", x, 2, &error), cases[i].bf16 ? 0 : no);
+    assert_int_equal(number_check(NUMBER_Q8_0, "w", x, 2, &error), cases[i].q8 ? 0 : no);
+    if (!cases[i].q8) assert_non_null(strstr(error.text, "'w' has the number"));
+  }
+}
+
+/* Nothing is left of a model that its type cannot hold, whatever the format. */
+static void test_models_that_types_hold(void **state)
+{
+  (void)state;
+  mo_error error = {{0}};
+  gpt_config c = {0};
+  gpt_params *params = NULL;
+  assert_int_equal(parse("{" GPT2 "}", &c, &error), MOUSSE_OK);
+  assert_int_equal(gpt_params_create(&params, &c, false, NULL, &error), MOUSSE_OK);
+  params->values[3] = 3.4e38f;
+  const model_export model = {params, NULL, NUMBER_BF16, "tiny"};
+  assert_int_equal(llmc_write(&model, "/nowhere/model.bin", &error), MOUSSE_OUT_OF_RANGE);
+  assert_int_equal(hf_write(&model, "/nowhere", &error), MOUSSE_OUT_OF_RANGE);
+  assert_non_null(strstr(error.text, "'transformer.wte.weight' has the number 3.4e+38"));
+  gpt_params_destroy(params);
+}
+
+/* llama.cpp hides control tokens, and shows those that are text to a reader. */
+static void test_kinds_of_tokens_in_gguf(void **state)
+{
+  static const char key[] = "tokenizer.ggml.token_type";
+  enum { BEHIND_KEY = 4 + 4 + 8, BYTE = 'a', SHOWN = 256, END };
+  mo_tokenizer t = {0};
+  mo_error error = {{0}};
+  gguf_keys keys = {0};
+  int32_t types[END + 2];
+  uint32_t number = 0;
+  bool added = false;
+  (void)state;
+  for (unsigned i = 0; i < 256; i++)
+    assert_int_equal(tokenizer_add_token(&t, &(char){(char)i}, 1, false, &error), MOUSSE_OK);
+  assert_int_equal(tokenizer_add_token(&t, "<think>", 7, true, &error), MOUSSE_OK);
+  assert_int_equal(tokenizer_add_token(&t, "<|endoftext|>", 13, true, &error), MOUSSE_OK);
+  assert_true(mo_text_table_add(&t.shown, "<think>", 7, &number, &added));
+  assert_int_equal(tokenizer_finish(&t, "t", NULL, &error), MOUSSE_OK);
+  assert_int_equal(gguf_add_tokenizer(&keys, &t, END + 2, &error), MOUSSE_OK);
+  const char *found = memmem(keys.bytes.data, keys.bytes.size, key, strlen(key));
+  assert_non_null(found);
+  memcpy(types, found + strlen(key) + BEHIND_KEY, sizeof types);
+  assert_int_equal(types[BYTE], 1);
+  assert_int_equal(types[SHOWN], 4);
+  assert_int_equal(types[END], 3);
+  assert_int_equal(types[END + 1], 5); /* a row that is no token's */
+  mo_buffer_close(&keys.bytes);
+  tokenizer_close(&t);
+}
+
+/* Words that are tokens: taken as they are with Llama 3's rule and merged with others, whatever
+ * the tokenizer says; that is refused where it matters. */
+static void test_whole_words_in_gguf(void **state)
+{
+  static const char llama3[] =
+      "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|"
+      " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+  (void)state;
+  for (unsigned i = 0; i < 8; i++) {
+    const bool whole = i & 1, theirs = i & 2, merged = i & 4;
+    mo_tokenizer t = {.whole_words = whole};
+    mo_error error = {{0}};
+    gguf_keys keys = {0};
+    for (unsigned k = 0; k < 256; k++)
+      assert_int_equal(tokenizer_add_token(&t, &(char){(char)k}, 1, false, &error), MOUSSE_OK);
+    assert_int_equal(tokenizer_add_token(&t, "ab", 2, false, &error), MOUSSE_OK);
+    assert_int_equal(tokenizer_add_token(&t, "<|endoftext|>", 13, true, &error), MOUSSE_OK);
+    if (merged) assert_int_equal(tokenizer_add_merge(&t, "a", 1, "b", 1, &error), MOUSSE_OK);
+    assert_int_equal(tokenizer_finish(&t, "t", theirs ? llama3 : NULL, &error), MOUSSE_OK);
+    const bool fine = merged || whole == theirs;
+    assert_int_equal(gguf_add_tokenizer(&keys, &t, 258, &error),
+                     fine ? MOUSSE_OK : MOUSSE_INVALID_ARGUMENT);
+    if (!fine) assert_non_null(strstr(error.text, "token 256, 'ab', is not what its merges"));
+    mo_buffer_close(&keys.bytes);
+    tokenizer_close(&t);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_configurations_that_are_refused),
       cmocka_unit_test(test_configurations_that_are_read),
+      cmocka_unit_test(test_windows_of_mistral),
+      cmocka_unit_test(test_biases_of_families),
+      cmocka_unit_test(test_biases_of_no_family),
       cmocka_unit_test(test_presets),
       cmocka_unit_test(test_index),
+      scratch_test(test_sizes_of_weights),
       cmocka_unit_test(test_llmc),
+      cmocka_unit_test(test_llmc_epsilon),
       cmocka_unit_test(test_half_precision),
       cmocka_unit_test(test_blocks_of_eight_bits),
+      cmocka_unit_test(test_numbers_that_types_hold),
+      cmocka_unit_test(test_models_that_types_hold),
+      cmocka_unit_test(test_kinds_of_tokens_in_gguf),
+      cmocka_unit_test(test_whole_words_in_gguf),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

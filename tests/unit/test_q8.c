@@ -3,6 +3,7 @@
 #include "base/random.h"
 #include "check.h"
 #include "gpt/layers/layers.h"
+#include "gpt/params.h"
 #include "gpt_kinds.h"
 
 #include <math.h>
@@ -115,6 +116,28 @@ static void test_weights_of_eight_bits(void **state)
   }
 }
 
+/* Rounded, a weight that is not a number would be 0 and nobody would know. */
+static void test_weights_that_no_block_holds(void **state)
+{
+  (void)state;
+  static const float broken[] = {NAN, INFINITY, -1e7f};
+  const gpt_config config = {
+      .vocab_size = 5, .n_layer = 1, .n_head = 2, .n_embd = 32, .sequence_len = 4};
+  for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+    mo_error error = {{0}};
+    gpt_params *params = make_params(&config, false);
+    gpt_q8 *q8 = NULL;
+    params->parts->layers[0].c_v->value[7] = broken[i];
+    assert_int_equal(gpt_q8_create(&q8, params, 1, &error), MOUSSE_NOT_FINITE);
+    assert_non_null(strstr(error.text, "'transformer.h.0.attn.c_v.weight' has the number"));
+    assert_null(q8);
+    params->parts->layers[0].c_v->value[7] = 1e-44f;
+    assert_int_equal(gpt_q8_create(&q8, params, 1, &error), MOUSSE_OK);
+    gpt_q8_destroy(q8);
+    gpt_params_destroy(params);
+  }
+}
+
 static void test_rows_that_are_no_blocks(void **state)
 {
   (void)state;
@@ -137,6 +160,7 @@ int main(void)
       cmocka_unit_test(test_products_with_one_row),
       cmocka_unit_test(test_products_in_blocks),
       cmocka_unit_test(test_weights_of_eight_bits),
+      cmocka_unit_test(test_weights_that_no_block_holds),
       cmocka_unit_test(test_rows_that_are_no_blocks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

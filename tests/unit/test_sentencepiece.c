@@ -174,6 +174,42 @@ static void test_saved_is_the_same(void **state)
   }
 }
 
+static mousse_status gather(void *user, const char *text, size_t length, bool starts,
+                            mo_error *error)
+{
+  (void)starts;
+  (void)error;
+  assert_true(mo_buffer_add(user, text, length));
+  return MOUSSE_OK;
+}
+
+/* A document whose start token is the last of the ids that are read from a shard at a time. */
+static void test_start_at_the_end_of_a_block(void **state)
+{
+  enum { BLOCK = 1 << 16 };
+  const char *shard = scratch_path(state, "text_train_000000.bin");
+  static uint32_t ids[BLOCK + 1];
+  mo_tokenizer t;
+  shard_writer writer;
+  mo_buffer text = {0};
+  mo_error error = {{0}};
+  open_one(&t, LLAMA2 START("<s>"));
+  assert_int_equal(tokenizer_save(&t, scratch_path(state, "tokenizer.json"), &error),
+                   MOUSSE_OK);
+  for (size_t i = 0; i < BLOCK - 2; i++) ids[i] = B;
+  ids[BLOCK - 2] = t.end_of_text;
+  ids[BLOCK - 1] = t.start_of_text;
+  ids[BLOCK] = SPACE_AB;
+  assert_int_equal(shard_writer_open(&writer, shard, t.tokens.count, &error), MOUSSE_OK);
+  assert_int_equal(shard_writer_add(&writer, ids, BLOCK + 1, &error), MOUSSE_OK);
+  assert_int_equal(shard_writer_commit(&writer, &error), MOUSSE_OK);
+  assert_int_equal(decode_shard(shard, "", gather, &text, &error), MOUSSE_OK);
+  assert_int_equal(text.size, BLOCK - 2 + 2);
+  assert_memory_equal(text.data + BLOCK - 2, "ab", 2);
+  mo_buffer_close(&text);
+  tokenizer_close(&t);
+}
+
 static void test_refused(void **state)
 {
   (void)state;
@@ -261,9 +297,13 @@ static void test_characters(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_prepend),      cmocka_unit_test(test_metaspace),
-      cmocka_unit_test(test_inner_spaces), scratch_test(test_saved_is_the_same),
-      cmocka_unit_test(test_refused),      cmocka_unit_test(test_normal_form),
+      cmocka_unit_test(test_prepend),
+      cmocka_unit_test(test_metaspace),
+      cmocka_unit_test(test_inner_spaces),
+      scratch_test(test_saved_is_the_same),
+      scratch_test(test_start_at_the_end_of_a_block),
+      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_normal_form),
       cmocka_unit_test(test_characters),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,6 +115,29 @@ static void test_merges_follow_ranks(void **state)
   tokenizer_close(&t);
 }
 
+/* Words that need no merging ("ignore_merges") are no way for a special token into text. */
+static void test_whole_words_are_not_special(void **state)
+{
+  (void)state;
+  mo_tokenizer t = {.whole_words = true};
+  mo_encoder *encoder = NULL;
+  mo_error error = {{0}};
+  mo_id_list ids = {0};
+  for (unsigned byte = 0; byte < 256; byte++)
+    assert_int_equal(tokenizer_add_token(&t, &(char){(char)byte}, 1, false, &error), MOUSSE_OK);
+  assert_int_equal(tokenizer_add_token(&t, "word", 4, false, &error), MOUSSE_OK); /* 256 */
+  assert_int_equal(tokenizer_add_token(&t, "end", 3, true, &error), MOUSSE_OK);
+  assert_int_equal(tokenizer_finish(&t, "test", NULL, &error), MOUSSE_OK);
+  assert_int_equal(encoder_open(&encoder, &t, &error), MOUSSE_OK);
+  assert_int_equal(encoder_encode(encoder, "word\nend", 8, &ids, &error), MOUSSE_OK);
+  const uint32_t expected[] = {256, '\n', 'e', 'n', 'd'};
+  assert_int_equal(ids.count, 5);
+  assert_memory_equal(ids.ids, expected, sizeof expected);
+  mo_id_list_close(&ids);
+  encoder_close(encoder);
+  tokenizer_close(&t);
+}
+
 static void test_training_is_greedy_and_repeatable(void **state)
 {
   (void)state;
@@ -178,6 +201,34 @@ static void test_saved_tokenizer_is_the_same(void **state)
   assert_null(read.rule);
   check_round_trip(&read, prose, strlen(prose));
   tokenizer_close(&read);
+  tokenizer_close(&made);
+}
+
+/* Tokens that are never found in text but shown to readers, as Qwen's <think>, stay such. */
+static void test_shown_tokens_stay_shown(void **state)
+{
+  static const char special[] = "\"special\": true";
+  mo_tokenizer made, read;
+  mo_error error = {{0}};
+  char *text = NULL;
+  size_t size = 0;
+  const char *path = scratch_path(state, "tokenizer.json");
+  train(&made, 300);
+  assert_false(tokenizer_is_shown(&made, made.end_of_text));
+  assert_int_equal(tokenizer_save(&made, path, &error), MOUSSE_OK);
+  assert_int_equal(mo_file_read(NULL, path, 1 << 20, &text, &size, &error), MOUSSE_OK);
+  memcpy(strstr(text, special), "\"special\":false", strlen(special));
+  for (int pass = 0; pass < 2; pass++) {
+    if (pass == 0) assert_int_equal(mo_file_write(path, text, size, &error), MOUSSE_OK);
+    assert_int_equal(tokenizer_open(&read, path, &error), MOUSSE_OK);
+    assert_true(tokenizer_is_special(&read, made.end_of_text));
+    assert_true(tokenizer_is_shown(&read, made.end_of_text));
+    assert_false(tokenizer_is_shown(&read, 'a'));
+    assert_int_equal(tokenizer_checksum(&read), tokenizer_checksum(&made));
+    assert_int_equal(tokenizer_save(&read, path, &error), MOUSSE_OK);
+    tokenizer_close(&read);
+  }
+  mo_release(NULL, text, size + 1);
   tokenizer_close(&made);
 }
 
@@ -440,6 +491,34 @@ static void test_cuts_are_exact(void **state)
   }
 }
 
+/* \\s of any rule is Unicode's White_Space, in and outside of classes; U+180E is none. */
+static void test_white_space_of_rules(void **state)
+{
+  static const char *const rules[] = {NULL,
+                                      "[^\\s]+|\\s+",
+                                      "\\S+|[\\s]+",
+                                      "[^\\S]+|[\\S]+",
+                                      "[]\\S-]+|[\\s]+",
+                                      "[[:alpha:]\\S]+|\\s+"};
+  static const char text[] = "a\xe1\xa0\x8e\xe1\xa0\x8e\xe2\x80\x83\xc2\x85\xe3\x80\x80";
+  static borders found;
+  mo_error error = {{0}};
+  (void)state;
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+    split_rule *rule = NULL;
+    split_scratch *scratch = NULL;
+    const size_t first = rules[i] == NULL ? 1 : 0; /* GPT-2's: letters, then what is none */
+    assert_int_equal(split_rule_open(&rule, rules[i], &error), MOUSSE_OK);
+    assert_int_equal(split_scratch_open(&scratch, rule, &error), MOUSSE_OK);
+    found.at = found.count = 0;
+    split_text(rule, scratch, text, strlen(text), note_border, &found, &error);
+    assert_int_equal(found.count, 2 + first);
+    assert_int_equal(found.ends[first], 7);
+    split_scratch_close(scratch);
+    split_rule_close(rule);
+  }
+}
+
 /* Text without borders: between characters, or anywhere in bytes that are none. */
 static void test_cuts_inside_words(void **state)
 {
@@ -467,11 +546,14 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_cuts_are_exact),
       cmocka_unit_test(test_cuts_inside_words),
+      cmocka_unit_test(test_white_space_of_rules),
       cmocka_unit_test(test_any_bytes_come_back),
       cmocka_unit_test(test_a_million_equal_letters),
       cmocka_unit_test(test_merges_follow_ranks),
+      cmocka_unit_test(test_whole_words_are_not_special),
       cmocka_unit_test(test_training_is_greedy_and_repeatable),
       scratch_test(test_saved_tokenizer_is_the_same),
+      scratch_test(test_shown_tokens_stay_shown),
       cmocka_unit_test(test_bad_vocabularies_and_merges),
       cmocka_unit_test(test_bad_json),
       scratch_test(test_truncated_json),

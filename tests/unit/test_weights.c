@@ -150,6 +150,36 @@ static void test_many_names(void **state)
   free(header);
 }
 
+/* Each of many names is found, whatever their order; one by one that would take minutes. */
+static void test_names_are_found(void **state)
+{
+  (void)state;
+  enum { NAMES = 100000, EACH = 80 };
+  const size_t room = (size_t)NAMES * (EACH + 4) + 10;
+  unsigned char *data = malloc(room);
+  char name[16], *header = (char *)data + 8;
+  mo_error error = {{0}};
+  safetensors file;
+  size_t used = 0;
+  assert_non_null(data);
+  for (int i = 0; i < NAMES; i++)
+    used += (size_t)snprintf(header + used, EACH, "%c\"t%d\":" ENTRY("[1]", "[%d,%d]"),
+                             i == 0 ? '{' : ',', i * 7 % NAMES, 4 * i, 4 * i + 4);
+  header[used++] = '}';
+  for (size_t i = 0; i < 8; i++) data[i] = (unsigned char)(used >> (8 * i));
+  assert_int_equal(
+      safetensors_parse(&file, "f", data, 8 + used + (size_t)4 * NAMES, NULL, &error),
+      MOUSSE_OK);
+  for (int i = 0; i < NAMES; i++) {
+    snprintf(name, sizeof name, "t%d", i * 7 % NAMES);
+    const safetensors_entry *entry = safetensors_find(&file, name);
+    assert_true(entry != NULL && entry->data == data + 8 + used + (size_t)4 * (size_t)i);
+  }
+  assert_null(safetensors_find(&file, "t"));
+  safetensors_close(&file);
+  free(data);
+}
+
 static void make_folder(char *folder)
 {
   strcpy(folder, "/tmp/mousse-test-XXXXXX");
@@ -357,6 +387,7 @@ int main(void)
       cmocka_unit_test(test_good_headers),
       cmocka_unit_test(test_bad_lengths),
       cmocka_unit_test(test_many_names),
+      cmocka_unit_test(test_names_are_found),
       cmocka_unit_test(test_no_memory),
       cmocka_unit_test(test_weights_round_trip),
       cmocka_unit_test(test_half_precision_files),

@@ -3,10 +3,12 @@
 
 enum { BLOCK = 1 << 16 };
 
-mousse_status decode_ids(const mo_tokenizer *tokenizer, const uint32_t *ids, size_t count,
-                         mo_buffer *text, mo_error *error)
+enum { NO_TOKEN = -2 }; /* and not that of a tokenizer that has none */
+
+static mousse_status decode_behind(const mo_tokenizer *tokenizer, uint32_t before,
+                                   const uint32_t *ids, size_t count, mo_buffer *text,
+                                   mo_error *error)
 {
-  uint32_t before = TOKENIZER_NONE - 1; /* no token */
   for (size_t i = 0; i < count; before = ids[i++]) {
     size_t length = 0;
     const char *bytes = tokenizer_bytes_after(tokenizer, before, ids[i], &length);
@@ -21,25 +23,25 @@ mousse_status decode_ids(const mo_tokenizer *tokenizer, const uint32_t *ids, siz
   return MOUSSE_OK;
 }
 
-/* Hands on the ids of one document, or of a part of one. */
-static mousse_status hand_on(const mo_tokenizer *tokenizer, const uint32_t *ids, size_t count,
-                             bool starts, mo_buffer *text, decode_text_fn part, void *user,
-                             mo_error *error)
+mousse_status decode_ids(const mo_tokenizer *tokenizer, const uint32_t *ids, size_t count,
+                         mo_buffer *text, mo_error *error)
 {
-  text->size = 0;
-  MO_TRY(decode_ids(tokenizer, ids, count, text, error));
-  return part(user, text->data, text->size, starts, error);
+  return decode_behind(tokenizer, (uint32_t)NO_TOKEN, ids, count, text, error);
 }
 
-static mousse_status decode_block(const mo_tokenizer *tokenizer, const uint32_t *ids,
-                                  size_t count, mo_buffer *text, decode_text_fn part,
-                                  void *user, mo_error *error)
+/* Hands on the ids of each document, or of a part of one, behind the token `before`. */
+static mousse_status decode_block(const mo_tokenizer *tokenizer, uint32_t before,
+                                  const uint32_t *ids, size_t count, mo_buffer *text,
+                                  decode_text_fn part, void *user, mo_error *error)
 {
   for (size_t from = 0; from < count;) {
     const bool starts = ids[from] == tokenizer->end_of_text;
     size_t end = from + 1;
     while (end < count && ids[end] != tokenizer->end_of_text) end++;
-    MO_TRY(hand_on(tokenizer, ids + from, end - from, starts, text, part, user, error));
+    text->size = 0;
+    MO_TRY(decode_behind(tokenizer, before, ids + from, end - from, text, error));
+    MO_TRY(part(user, text->data, text->size, starts, error));
+    before = ids[end - 1];
     from = end;
   }
   return MOUSSE_OK;
@@ -50,13 +52,15 @@ static mousse_status decode_opened(const mo_shard *shard, const mo_tokenizer *to
 {
   mo_buffer text = {0};
   mousse_status status = MOUSSE_OK;
+  uint32_t before = (uint32_t)NO_TOKEN;
   uint32_t *ids = mo_allocate(NULL, BLOCK * sizeof *ids);
   if (ids == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to decode");
   for (size_t at = 0; at < shard->count && status == MOUSSE_OK; at += BLOCK) {
     const size_t count = shard->count - at < BLOCK ? shard->count - at : BLOCK;
     status = shard_read(shard, at, count, ids, error);
     if (status == MOUSSE_OK)
-      status = decode_block(tokenizer, ids, count, &text, part, user, error);
+      status = decode_block(tokenizer, before, ids, count, &text, part, user, error);
+    before = ids[count - 1];
   }
   mo_release(NULL, ids, BLOCK * sizeof *ids);
   mo_buffer_close(&text);

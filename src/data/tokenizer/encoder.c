@@ -125,11 +125,12 @@ static bool start_nodes(mo_encoder *encoder, const char *piece, size_t length, u
 /* Appends the ids of one piece by merging; false when there is no memory. */
 static bool merge_piece(mo_encoder *encoder, const char *piece, size_t length)
 {
+  const mo_tokenizer *t = encoder->tokenizer;
   mo_id_list *out = encoder->out;
   uint32_t whole = 0;
   if (!mo_id_list_reserve(out, length)) return false;
-  if (encoder->tokenizer->whole_words &&
-      mo_text_table_find(&encoder->tokenizer->tokens, piece, length, &whole)) {
+  if (t->whole_words && mo_text_table_find(&t->tokens, piece, length, &whole) &&
+      !tokenizer_is_special(t, whole)) {
     out->ids[out->count++] = whole;
     return true;
   }

@@ -8,13 +8,9 @@
 #include <pcre2.h>
 #include <string.h>
 
-#define WHITE                                                                                  \
-  "\\t-\\r \\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}"     \
-  "\\x{3000}"
-
 static const char gpt2_pattern[] = "'(?:[stmd]|re|ve|ll)"
-                                   "| ?\\p{L}+| ?\\p{N}+| ?[^" WHITE "\\p{L}\\p{N}]+"
-                                   "|[" WHITE "]+(?![^" WHITE "])|[" WHITE "]+";
+                                   "| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+"
+                                   "|\\s+(?!\\S)|\\s+";
 
 enum {
   LONGEST_PATTERN = 1 << 14,
@@ -49,29 +45,44 @@ static mousse_status check_pattern(const char *pattern, mo_error *error)
   return MOUSSE_OK;
 }
 
-mousse_status split_rule_open(split_rule **rule, const char *pattern, mo_error *error)
+/* Compiles an expression that is spelled for PCRE2. */
+static mousse_status compile(split_rule *rule, const char *pattern, const char *spelled,
+                             mo_error *error)
 {
   int number = 0;
   PCRE2_SIZE offset = 0;
-  if (pattern != NULL) MO_TRY(check_pattern(pattern, error));
-  split_rule *made = mo_allocate(NULL, sizeof *made);
-  if (made == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a split rule");
-  const char *text = pattern != NULL ? pattern : gpt2_pattern;
-  made->is_gpt2 = pattern == NULL;
-  made->code =
-      pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
+  char reason[200] = "";
+  rule->code =
+      pcre2_compile((PCRE2_SPTR)spelled, PCRE2_ZERO_TERMINATED,
                     PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &number, &offset, NULL);
-  if (made->code == NULL) {
-    char reason[200] = "";
-    pcre2_get_error_message(number, (PCRE2_UCHAR *)reason, sizeof reason);
-    split_rule_close(made);
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "split rule '%.80s': %s at character %zu", text,
-                   reason, (size_t)offset);
-  }
   /* Without JIT (a processor it does not know) matching is slower but the same. */
-  (void)pcre2_jit_compile(made->code, PCRE2_JIT_COMPLETE);
-  *rule = made;
-  return MOUSSE_OK;
+  if (rule->code != NULL) (void)pcre2_jit_compile(rule->code, PCRE2_JIT_COMPLETE);
+  if (rule->code != NULL) return MOUSSE_OK;
+  pcre2_get_error_message(number, (PCRE2_UCHAR *)reason, sizeof reason);
+  const size_t left = strlen(spelled) - offset, whole = strlen(pattern); /* \s got longer */
+  return mo_fail(error, MOUSSE_BAD_FORMAT, "split rule '%.80s': %s at character %zu", pattern,
+                 reason, left < whole ? whole - left : 0);
+}
+
+mousse_status split_rule_open(split_rule **rule, const char *pattern, mo_error *error)
+{
+  if (pattern != NULL) MO_TRY(check_pattern(pattern, error));
+  const char *text = pattern != NULL ? pattern : gpt2_pattern;
+  mo_buffer spelled = {0};
+  split_rule *made = mo_allocate(NULL, sizeof *made);
+  mousse_status status = MOUSSE_OK;
+  if (made == NULL || !split_pattern_spell(text, &spelled)) {
+    status = mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a split rule");
+  } else {
+    made->is_gpt2 = pattern == NULL;
+    status = compile(made, text, spelled.data, error);
+  }
+  mo_buffer_close(&spelled);
+  if (status == MOUSSE_OK)
+    *rule = made;
+  else
+    split_rule_close(made);
+  return status;
 }
 
 void split_rule_close(split_rule *rule)

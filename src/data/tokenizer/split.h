@@ -5,8 +5,8 @@
  *
  *     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
  *
- * where \s is Unicode's White_Space, as in the original (JavaScript and PCRE each have a
- * slightly different \s, so it is spelled out).
+ * where \s is Unicode's White_Space, as in the original; JavaScript and PCRE each have a slightly
+ * different \s, so it is spelled out, in this and in every other rule.
  *
  * A match sees at least 2 KiB of text beyond its end, and no more than it needs.
  *
@@ -16,6 +16,7 @@
 #ifndef MOUSSE_DATA_TOKENIZER_SPLIT_H
 #define MOUSSE_DATA_TOKENIZER_SPLIT_H
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 #include <stdbool.h>
@@ -39,6 +40,10 @@ mousse_status split_text(const split_rule *rule, split_scratch *scratch, const c
                          size_t length, split_piece piece, void *user, mo_error *error);
 
 bool split_is_gpt2(const split_rule *rule);
+
+/* split_pattern.c: appends an expression with its \s and \S spelled out, and a NUL; false: no
+ * memory. */
+bool split_pattern_spell(const char *pattern, mo_buffer *spelled);
 
 /* split_cut.c: where to cut a text of which `length` bytes are at hand and which starts with a
  * piece, so that both sides can be encoded on their own: a place from `least` to `most`, with

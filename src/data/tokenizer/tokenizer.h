@@ -36,6 +36,7 @@ typedef enum tokenizer_prefix {
 typedef struct mo_tokenizer {
   mo_text_table tokens;    /* number = id; the bytes each id stands for, or their spelling */
   mo_text_table specials;  /* those of them that are never found in text */
+  mo_text_table shown;     /* those of these that are text to a reader ("special": false) */
   tokenizer_merge *merges; /* by rank */
   size_t merge_count, merge_capacity;
   mo_pair_table pairs; /* the same merges, to look up */
@@ -109,6 +110,8 @@ const char *tokenizer_bytes_after(const mo_tokenizer *tokenizer, uint32_t before
 /* The token that a text starts with: start_of_text, else end_of_text, else TOKENIZER_NONE. */
 uint32_t tokenizer_first(const mo_tokenizer *tokenizer);
 bool tokenizer_is_special(const mo_tokenizer *tokenizer, uint32_t id);
+/* Of special ones: does a file say that readers see it, as the <think> of Qwen? */
+bool tokenizer_is_shown(const mo_tokenizer *tokenizer, uint32_t id);
 
 /* Where text is cut in two that are encoded on their own; see split_cut. scratch: of the
  * tokenizer's rule, NULL when it has none. */

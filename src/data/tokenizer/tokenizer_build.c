@@ -157,6 +157,7 @@ void tokenizer_close(mo_tokenizer *tokenizer)
 {
   mo_text_table_close(&tokenizer->tokens);
   mo_text_table_close(&tokenizer->specials);
+  mo_text_table_close(&tokenizer->shown);
   mo_release(NULL, tokenizer->merges, tokenizer->merge_capacity * sizeof *tokenizer->merges);
   mo_pair_table_close(&tokenizer->pairs);
   split_rule_close(tokenizer->rule);
@@ -194,13 +195,23 @@ uint32_t tokenizer_first(const mo_tokenizer *t)
   return t->start_of_text != TOKENIZER_NONE ? t->start_of_text : t->end_of_text;
 }
 
-bool tokenizer_is_special(const mo_tokenizer *tokenizer, uint32_t id)
+static bool is_in(const mo_text_table *table, const mo_tokenizer *tokenizer, uint32_t id)
 {
   size_t length = 0;
   uint32_t number = 0;
   if (id >= tokenizer->tokens.count) return false;
   const char *text = mo_text_table_get(&tokenizer->tokens, id, &length);
-  return mo_text_table_find(&tokenizer->specials, text, length, &number);
+  return mo_text_table_find(table, text, length, &number);
+}
+
+bool tokenizer_is_special(const mo_tokenizer *tokenizer, uint32_t id)
+{
+  return is_in(&tokenizer->specials, tokenizer, id);
+}
+
+bool tokenizer_is_shown(const mo_tokenizer *tokenizer, uint32_t id)
+{
+  return is_in(&tokenizer->shown, tokenizer, id);
 }
 
 static uint64_t add_to_checksum(uint64_t checksum, const void *data, size_t bytes)

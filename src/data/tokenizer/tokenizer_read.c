@@ -1,7 +1,7 @@
 /* tokenizer_read.c - tokenizer.json, or vocab.json with merges.txt, checked.
  *
  *     tokenizer.json  Hugging Face's: .model {type BPE, vocab {token: id}, merges ["a b", ...]
- *                     or [["a", "b"], ...]}, .added_tokens [{id, content}], .pre_tokenizer
+ *                     or [["a", "b"], ...]}, .added_tokens [{id, content, special}], .pre_tokenizer
  *     vocab.json      {token: id}
  *     merges.txt      an optional first line "#version: ...", then one "a b" per line, the
  *                     best first
@@ -23,7 +23,8 @@ enum { MOST_TOKENS = 1 << 21, MOST_VALUES = 1 << 22 };
 typedef struct entry {
   const char *text; /* borrowed from the JSON */
   size_t length;
-  bool literal; /* not in the byte alphabet */
+  bool literal; /* an added one, not in the byte alphabet */
+  bool shown;   /* of these: "special" is false */
 } entry;
 
 static mousse_status parse_text(json_t **json, const char *name, const char *data, size_t size,
@@ -72,8 +73,8 @@ static mousse_status gather(entry *entries, size_t count, json_t *vocab, const j
   size_t index = 0;
   for (void *i = json_object_iter(vocab); i != NULL; i = json_object_iter_next(vocab, i)) {
     text = json_object_iter_key(i);
-    MO_TRY(place(entries, count, json_object_iter_value(i), (entry){text, strlen(text), false},
-                 name, error));
+    MO_TRY(place(entries, count, json_object_iter_value(i),
+                 (entry){.text = text, .length = strlen(text)}, name, error));
   }
   json_array_foreach(added, index, value)
   {
@@ -81,8 +82,9 @@ static mousse_status gather(entry *entries, size_t count, json_t *vocab, const j
     if (text == NULL)
       return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: added_tokens[%zu] has no content", name,
                      index);
+    const bool shown = json_is_false(json_object_get(value, "special"));
     MO_TRY(place(entries, count, json_object_get(value, "id"),
-                 (entry){text, strlen(text), true}, name, error));
+                 (entry){text, strlen(text), true, shown}, name, error));
   }
   for (size_t id = 0; id < count; id++)
     if (entries[id].text == NULL)
@@ -105,6 +107,11 @@ static mousse_status read_spelled(const char *name, const char *text, size_t len
 static mousse_status add_entry(mo_tokenizer *tokenizer, const char *name, entry token,
                                mo_error *error)
 {
+  uint32_t number = 0;
+  bool added = false;
+  if (token.shown &&
+      !mo_text_table_add(&tokenizer->shown, token.text, token.length, &number, &added))
+    return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", name);
   if (token.literal || tokenizer->sentencepiece)
     return tokenizer_add_token(tokenizer, token.text, token.length, token.literal, error);
   size_t count = 0;
