@@ -196,7 +196,7 @@ static inline double mo_stats_beta(const mo_stage_options *o)
 #define MO_STAGE_INNER(first)                                                                  \
   MO_STAGE_CHOICE(inner, mo_inner_names, MO_INNERS, first, 1, "inner preconditioner")
 #define MO_STAGE_STATS_OF(first)                                                               \
-  MO_STAGE_CHOICE(stats_of, mo_of_names, 2, first, 0, "what the curvature statistics are of")
+  MO_STAGE_CHOICE(stats_of, mo_of_names, 2, first, 1, "what the curvature statistics are of")
 #define MO_STAGE_STATS_WHEN(first)                                                             \
   MO_STAGE_CHOICE(stats_when, mo_when_names, 2, first, 0,                                      \
                   "whether a gradient counts for its own step, or after it")
