@@ -21,6 +21,8 @@ struct player {
   variation vary;
   float w[3][35], g[3][35];
   bool swap, other_shape, no_memory, fewer, null_gradient, other_gradient;
+  float covariance[49];          /* of the inputs of a and b, where the algorithm takes one */
+  float bad_input, bad_gradient; /* an element of them, unless it is 0 */
   const char *algorithm;
   mousse_status status;
   char error[600];
@@ -60,7 +62,11 @@ static mousse_status build(player *p)
   if (!s) s = add(p, p->swap ? 1 : 0, group);
   if (!s) s = add(p, p->swap ? 0 : 1, group);
   if (!s && !p->fewer) s = add(p, 2, other);
-  return s;
+  for (size_t i = 0; i < 7; i++) p->covariance[8 * i] = 1;
+  if (p->bad_input != 0.0f) p->covariance[3] = p->bad_input;
+  if (s || mousse_algorithm_input(p->algorithm, 0) == NULL) return s;
+  s = mousse_bind_input(p->opt, "a", "input_covariance", p->covariance);
+  return s ? s : mousse_bind_input(p->opt, "b", "input_covariance", p->covariance);
 }
 
 static mousse_status run(player *p)
@@ -70,6 +76,7 @@ static mousse_status run(player *p)
   for (int step = 0; !s && step < 2; step++) {
     for (size_t i = 0; i < 3; i++) fill_normal(p->g[i], 35, 1, (uint64_t)step, i);
     if (p->other_gradient) p->g[1][3] = 1e20f;
+    if (p->bad_gradient != 0.0f) p->g[1][3] = p->bad_gradient;
     if (p->null_gradient) s = mousse_rebind(p->opt, "b", p->w[1], NULL);
     if (!s) s = mousse_step(p->opt);
   }
@@ -118,10 +125,10 @@ static void done(player *players)
 }
 
 /* Every rank has this status, and a sentence with these words in it. */
-static void assert_all(const player *odd, mousse_status status, const char *const *words)
+static void assert_agreed(const player *usual, const player *odd, mousse_status status,
+                          const char *const *words)
 {
-  const player usual = {.algorithm = "mousse"};
-  player *players = play_all(&usual, odd, -1);
+  player *players = play_all(usual, odd, -1);
   for (int rank = 0; rank < RANKS; rank++) {
     if (players[rank].status != status)
       fail_msg("rank %d: status %d, %s", rank, players[rank].status, players[rank].error);
@@ -130,6 +137,12 @@ static void assert_all(const player *odd, mousse_status status, const char *cons
         fail_msg("rank %d: '%s' is not in: %s", rank, words[i], players[rank].error);
   }
   done(players);
+}
+
+static void assert_all(const player *odd, mousse_status status, const char *const *words)
+{
+  const player usual = {.algorithm = "mousse"};
+  assert_agreed(&usual, odd, status, words);
 }
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -193,6 +206,35 @@ static void test_a_gradient_that_only_some_ranks_have(void **state)
   (void)state;
   const player odd = {.algorithm = "mousse", .null_gradient = true};
   assert_all(&odd, MOUSSE_INVALID_ARGUMENT, WORDS("'b'", "1 of 3 ranks"));
+}
+
+/* A step that one rank cannot make is refused on all, by one status and that rank's sentence. */
+static void test_a_step_that_one_rank_refuses(void **state)
+{
+  (void)state;
+  const player bad = {.algorithm = "mousse", .bad_gradient = NAN};
+  assert_all(&bad, MOUSSE_NOT_FINITE, WORDS("rank 1", "'b' is", "row 0, column 3"));
+  const player usual = {.algorithm = "newtonmuon"};
+  const player input = {.algorithm = "newtonmuon", .bad_input = INFINITY};
+  assert_agreed(&usual, &input, MOUSSE_NOT_FINITE, WORDS("rank 1", "input_covariance", "'a'"));
+  const player both = {.algorithm = "newtonmuon", .bad_gradient = NAN};
+  assert_agreed(&both, &input, MOUSSE_NOT_FINITE, WORDS("'b' is"));
+}
+
+static void take_input(player *p)
+{
+  p->status = mousse_bind_input(p->opt, "b", "input_covariance", NULL);
+}
+
+/* Ranks with different reasons go by the first of them. */
+static void test_different_reasons(void **state)
+{
+  (void)state;
+  const player bad = {.algorithm = "newtonmuon", .bad_gradient = NAN};
+  const player lacks = {.algorithm = "newtonmuon", .vary = take_input};
+  assert_agreed(&bad, &lacks, MOUSSE_NOT_FINITE, WORDS("the gradient of 'b'"));
+  const player usual = {.algorithm = "newtonmuon"};
+  assert_agreed(&usual, &lacks, MOUSSE_INVALID_ARGUMENT, WORDS("rank 1", "needs the input"));
 }
 
 /* Gradients that somebody forgot to average: wrong, but all ranks go on together. */
@@ -296,6 +338,8 @@ int main(void)
       cmocka_unit_test(test_other_options),
       cmocka_unit_test(test_no_memory_on_one_rank),
       cmocka_unit_test(test_a_gradient_that_only_some_ranks_have),
+      cmocka_unit_test(test_a_step_that_one_rank_refuses),
+      cmocka_unit_test(test_different_reasons),
       cmocka_unit_test(test_other_gradients_do_not_part_the_ranks),
       cmocka_unit_test(test_every_call_may_fail_to_communicate),
       cmocka_unit_test(test_a_load_that_cannot_communicate),
