@@ -274,14 +274,22 @@ static void adopt(mo_loading *l)
   opt->phase = MO_READY;
 }
 
-/* A rank without memory stops the others before they start to read. */
-static void take_and_get(mo_loading *l)
+/* This rank's part before the first byte. */
+static mousse_status get_ready(mo_loading *l, const char *call)
 {
   mousse_optimizer *opt = l->s.opt;
-  const mousse_status mine = take_lists(l) ? MOUSSE_OK
-                                           : mo_fail(&opt->error, MOUSSE_NO_MEMORY,
-                                                     "no memory to read the saved state into");
-  l->s.status = mo_ranks_agree(&opt->comm, mine, &opt->error);
+  if (l->s.read == NULL)
+    return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT, "%s: read must not be NULL", call);
+  return take_lists(l)
+             ? MOUSSE_OK
+             : mo_fail(&opt->error, MOUSSE_NO_MEMORY, "no memory to read the saved state into");
+}
+
+/* A rank without memory or callback stops the others before they start to read. */
+static void take_and_get(mo_loading *l, const char *call)
+{
+  mousse_optimizer *opt = l->s.opt;
+  l->s.status = mo_ranks_agree(&opt->comm, get_ready(l, call), &opt->error);
   if (l->s.status == MOUSSE_COMM) opt->phase = MO_BROKEN;
   if (mo_loading_good(l)) get_all(l);
 }
@@ -291,12 +299,10 @@ static mousse_status load(mousse_optimizer *opt, const char *call, mousse_read_f
 {
   if (opt == NULL || opt->phase != MO_BROKEN || !opt->prepared)
     MO_TRY(mo_require(opt, MO_READY, call));
-  if (read == NULL)
-    return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT, "%s: read must not be NULL", call);
   const mo_phase before = opt->phase;
   opt->phase = MO_READY; /* the stream breaks it again if ranks cannot be reached */
   mo_state_stream_start(&l->s, opt, NULL, read, user);
-  take_and_get(l);
+  take_and_get(l, call);
   if (mo_loading_good(l))
     adopt(l);
   else if (before == MO_BROKEN)

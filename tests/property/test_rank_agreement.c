@@ -20,7 +20,7 @@ struct player {
   mousse_optimizer *opt;
   variation vary;
   float w[3][35], g[3][35];
-  bool swap, other_shape, no_memory, fewer, null_gradient, other_gradient;
+  bool swap, other_shape, no_memory, fewer, null_gradient, other_gradient, no_callback;
   float covariance[49];          /* of the inputs of a and b, where the algorithm takes one */
   float bad_input, bad_gradient; /* an element of them, unless it is 0 */
   const char *algorithm;
@@ -81,7 +81,7 @@ static mousse_status run(player *p)
     if (!s) s = mousse_step(p->opt);
   }
   if (!s) s = mousse_state_read(p->opt, "c", "momentum", read, 35);
-  if (!s) s = mousse_save(p->opt, blob_write, &p->saved);
+  if (!s) s = mousse_save(p->opt, p->no_callback ? NULL : blob_write, &p->saved);
   return s;
 }
 
@@ -237,6 +237,14 @@ static void test_different_reasons(void **state)
   assert_agreed(&usual, &lacks, MOUSSE_INVALID_ARGUMENT, WORDS("rank 1", "needs the input"));
 }
 
+/* Rank 0 alone calls it, but a rank without one must not leave the others waiting. */
+static void test_a_callback_that_one_rank_lacks(void **state)
+{
+  (void)state;
+  const player odd = {.algorithm = "mousse", .no_callback = true};
+  assert_all(&odd, MOUSSE_INVALID_ARGUMENT, WORDS("rank 1", "write must not be NULL"));
+}
+
 /* Gradients that somebody forgot to average: wrong, but all ranks go on together. */
 static void test_other_gradients_do_not_part_the_ranks(void **state)
 {
@@ -276,7 +284,9 @@ static void test_every_call_may_fail_to_communicate(void **state)
 /* A load whose communication fails: COMM as well, and then only load and destroy. */
 typedef struct loader {
   blob *saved;
+  bool no_callback;
   mousse_status loaded, stepped;
+  char error[600];
 } loader;
 
 static void load(meeting_member *self, const mousse_comm *comm)
@@ -295,14 +305,15 @@ static void load(meeting_member *self, const mousse_comm *comm)
     abort();
   l->loaded = mousse_prepare(opt);
   blob_rewind(&reading);
-  if (!l->loaded) l->loaded = mousse_load(opt, blob_read, &reading);
+  if (!l->loaded) l->loaded = mousse_load(opt, l->no_callback ? NULL : blob_read, &reading);
+  snprintf(l->error, sizeof l->error, "%s", mousse_error(opt));
   l->stepped = mousse_step(opt);
   mousse_destroy(opt);
 }
 
-static void test_a_load_that_cannot_communicate(void **state)
+/* The state of two matrices that nothing was done to. */
+static blob saved_state(void)
 {
-  (void)state;
   rig r;
   blob saved;
   rig_start(&r, NULL);
@@ -310,11 +321,34 @@ static void test_a_load_that_cannot_communicate(void **state)
   rig_add(&r, "sgd", 3, 4, "");
   rig_prepare(&r);
   rig_save(&r, &saved);
+  rig_stop(&r);
+  return saved;
+}
+
+static void test_a_load_that_one_rank_lacks_the_callback_of(void **state)
+{
+  (void)state;
+  blob saved = saved_state();
+  loader loaders[RANKS] = {{.saved = &saved}, {&saved, .no_callback = true}, {.saved = &saved}};
+  void *users[RANKS] = {&loaders[0], &loaders[1], &loaders[2]};
+  meeting_run(RANKS, -1, load, users);
+  for (int rank = 0; rank < RANKS; rank++) {
+    assert_int_equal(loaders[rank].loaded, MOUSSE_INVALID_ARGUMENT);
+    assert_non_null(strstr(loaders[rank].error, "rank 1: mousse_load: read must not be NULL"));
+    assert_int_equal(loaders[rank].stepped, MOUSSE_OK);
+  }
+  blob_free(&saved);
+}
+
+static void test_a_load_that_cannot_communicate(void **state)
+{
+  (void)state;
+  blob saved = saved_state();
   for (int n = 0;; n++) {
     loader loaders[RANKS];
     void *users[RANKS];
     for (int rank = 0; rank < RANKS; rank++) {
-      loaders[rank] = (loader){&saved, MOUSSE_OK, MOUSSE_OK};
+      loaders[rank] = (loader){.saved = &saved};
       users[rank] = &loaders[rank];
     }
     meeting_run(RANKS, n, load, users);
@@ -327,7 +361,6 @@ static void test_a_load_that_cannot_communicate(void **state)
     if (loaders[0].loaded == MOUSSE_OK) break;
   }
   blob_free(&saved);
-  rig_stop(&r);
 }
 
 int main(void)
@@ -340,8 +373,10 @@ int main(void)
       cmocka_unit_test(test_a_gradient_that_only_some_ranks_have),
       cmocka_unit_test(test_a_step_that_one_rank_refuses),
       cmocka_unit_test(test_different_reasons),
+      cmocka_unit_test(test_a_callback_that_one_rank_lacks),
       cmocka_unit_test(test_other_gradients_do_not_part_the_ranks),
       cmocka_unit_test(test_every_call_may_fail_to_communicate),
+      cmocka_unit_test(test_a_load_that_one_rank_lacks_the_callback_of),
       cmocka_unit_test(test_a_load_that_cannot_communicate),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
