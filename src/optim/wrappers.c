@@ -124,13 +124,16 @@ static void put_evaluated(const mousse_optimizer *opt, const mo_param *param, si
 {
   const float *base = array_of(param, "base", start), *e = array_of(param, "average", start);
   const float weight = (float)opt->options.average_weight;
+  const size_t place = param->own->first + start;
   if (base != NULL && param->steps > 0)
     memcpy(to, base, count * sizeof *to);
-  else if (param->storage.value_type != MOUSSE_FLOAT32 && param->steps > 0)
+  else if (param->storage.value_type != MOUSSE_FLOAT32) {
     /* gcc-suppress null-argument - values that are no float32 have master copies */
     memcpy(to, array_of(param, "master", start), count * sizeof *to);
-  else
-    mo_read_value(&param->storage, param->shape, param->own->first + start, count, to);
+    mo_take_over(&param->storage, param->shape, place, count, to);
+  } else {
+    mo_read_value(&param->storage, param->shape, place, count, to);
+  }
   for (size_t i = 0; e != NULL && param->steps > 0 && i < count; i++)
     to[i] += weight * (e[i] - to[i]);
 }

@@ -334,6 +334,43 @@ static void test_other_tensors(void **state)
     }
 }
 
+/* What is evaluated of 16 bits is the master only where the value is that, rounded: not before the
+ * first step with a state that has none, nor after somebody has written another value. */
+static void test_values_of_others(void **state)
+{
+  (void)state;
+  rig plain, r;
+  blob saved;
+  uint16_t value[COUNT];
+  float weights[COUNT];
+  start(&plain, "sgd", "", "");
+  rig_step(&plain, 1);
+  rig_save(&plain, &saved);
+  rig_start(&r, NULL);
+  rig_param *p = rig_new_param(&r, ROWS, COLS);
+  assert_int_equal(mousse_add_group(r.opt, "sgd", &p->group), MOUSSE_OK);
+  const mousse_tensor t = {.struct_size = sizeof t,
+                           .name = "p0",
+                           .rows = ROWS,
+                           .cols = COLS,
+                           .value_type = MOUSSE_BFLOAT16,
+                           .value = value,
+                           .grad = p->grad};
+  assert_int_equal(mousse_add_tensor(r.opt, p->group, &t), MOUSSE_OK);
+  for (size_t i = 0; i < COUNT; i++) value[i] = mo_saturate_bfloat16((float)i);
+  rig_prepare(&r);
+  rig_load(&r, &saved);
+  read_weights(&r, weights);
+  for (size_t i = 0; i < COUNT; i++) assert_true(weights[i] == (float)i);
+  assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+  for (size_t i = 0; i < COUNT; i++) value[i] = mo_saturate_bfloat16(100.0f + (float)i);
+  read_weights(&r, weights);
+  for (size_t i = 0; i < COUNT; i++) assert_true(weights[i] == 100.0f + (float)i);
+  blob_free(&saved);
+  rig_stop(&r);
+  rig_stop(&plain);
+}
+
 static void test_misuse(void **state)
 {
   (void)state;
@@ -364,6 +401,7 @@ int main(void)
       cmocka_unit_test(test_state_without_it),
       cmocka_unit_test(test_any_number_of_ranks),
       cmocka_unit_test(test_other_tensors),
+      cmocka_unit_test(test_values_of_others),
       cmocka_unit_test(test_misuse),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
