@@ -199,16 +199,16 @@ class Optimizer(torch.optim.Optimizer):
         if "mousse" not in state_dict:
             raise BadFormat("this state_dict is not of a mousse optimizer: it has no entry 'mousse'")
         self._refuse_other_algorithms(state_dict["param_groups"])
-        before = super().state_dict()
-        kept = self._state_bytes(), self._core
-        super().load_state_dict({k: v for k, v in state_dict.items() if k != "mousse"})
         data = state_dict["mousse"]
-        self._saved, self._core = None if data is None else bytes(data.cpu().numpy()), None
+        data = None if data is None else bytes(data.cpu().numpy())
+        before, kept = super().state_dict(), self._state_bytes()
+        super().load_state_dict({k: v for k, v in state_dict.items() if k != "mousse"})
+        self._saved, self._core = data, None
         try:
             self._build(whole=True)
-        except Exception:
+        except BaseException:
             super().load_state_dict(before)
-            self._saved, self._core = kept[0], None
+            self._saved, self._core = kept, None
             raise
 
     def _refuse_other_algorithms(self, saved):
