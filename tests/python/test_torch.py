@@ -3,6 +3,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import threading
 import unittest
 
 import mousse
@@ -236,6 +237,24 @@ class Loops(unittest.TestCase):
         self.assertIn("MB", str(plan))
         train(net, optimizer, 0, 1)
         self.assertEqual(optimizer.plan().rows, plan.rows)
+
+    def test_another_thread_waits_for_the_step(self):
+        net, finished = model(), []
+        optimizer = mousse.torch.Optimizer(mousse.torch.groups(net))
+        train(net, optimizer, 0, 1)
+        saver = threading.Thread(target=lambda: finished.append(optimizer.state_dict()))
+
+        def during(name, quantity, value):
+            if saver.ident is None:
+                saver.start()
+                saver.join(0.3)
+                self.assertFalse(finished)
+                optimizer.observe(None)  # the thread that steps may go on using it
+
+        optimizer.observe(during)
+        train(net, optimizer, 1, 2)
+        saver.join()
+        self.assertTrue(torch.equal(finished[0]["mousse"], optimizer.state_dict()["mousse"]))
 
     def test_groups_never_guess(self):
         class Odd(torch.nn.Module):

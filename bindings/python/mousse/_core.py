@@ -5,6 +5,7 @@ It knows addresses, not arrays: torch.py and numpy.py keep the arrays alive and 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import threading
 import weakref
 
@@ -90,6 +91,15 @@ def _observe(user, name, quantity, value):
     ffi.from_handle(user).tell(ffi.string(name).decode(), ffi.string(quantity).decode(), value)
 
 
+def _alone(method):
+    """Waits for what another thread does with the optimizer: the library takes one at a time."""
+    @functools.wraps(method)
+    def call(self, *arguments):
+        with self.lock:
+            return method(self, *arguments)
+    return call
+
+
 class Core:
     """Build with add_group and add_tensor, then prepare, then step."""
 
@@ -106,7 +116,7 @@ class Core:
         self._release = weakref.finalize(self, lib.mousse_destroy, self.handle)
         self._observer = self._observer_handle = None
         self._names, self._bindings, self._bound = [], None, None
-        self._lock = threading.Lock()
+        self.lock = threading.RLock()  # what runs without Python's lock runs alone; an observer may come back
 
     def _check(self, status, stream=None) -> None:
         """Raises what a callback raised, or else what the status means."""
@@ -139,6 +149,7 @@ class Core:
         check(lib.mousse_add_tensor(self.handle, group, record), self.handle)
         self._names.append(name)
 
+    @_alone
     def set(self, group: int, option: str, value) -> None:
         check(lib.mousse_set_text(self.handle, group, option.encode(), value_text(value).encode()), self.handle)
 
@@ -148,6 +159,7 @@ class Core:
     def prepare(self) -> None:
         self._check(lib.mousse_prepare(self.handle))
 
+    @_alone
     def bind(self, addresses: list[int]) -> None:
         """addresses: value and gradient (0: none) of every tensor in the order they were added."""
         if addresses == self._bound:
@@ -162,26 +174,29 @@ class Core:
         check(lib.mousse_rebind_all(self.handle, self._bindings, len(self._names)), self.handle)
         self._bound = addresses
 
+    @_alone
     def step(self) -> None:
         """One step. Python's lock is released meanwhile."""
-        with self._lock:
-            status = lib.mousse_step(self.handle)
+        status = lib.mousse_step(self.handle)
         if self._observer is not None and self._observer.raised is not None:
             raised, self._observer.raised = self._observer.raised, None
             raise raised
         self._check(status)
 
+    @_alone
     def save(self) -> bytes:
         """The whole state. With several ranks [collective]; the bytes are rank 0's, others get none."""
         stream = _Stream(bytearray())
         self._check(lib.mousse_save(self.handle, _write, ffi.new_handle(stream)), stream)
         return bytes(stream.data)
 
+    @_alone
     def load(self, data: bytes) -> None:
         """A state of exactly these parameters; one that does not fit changes nothing."""
         stream = _Stream(data)
         self._check(lib.mousse_load(self.handle, _read, ffi.new_handle(stream)), stream)
 
+    @_alone
     def load_matching(self, data: bytes) -> list[tuple[int, str, str]]:
         """What fits of a state; the differences as (kind, name, sentence)."""
         stream, differences = _Stream(data), []
@@ -189,6 +204,7 @@ class Core:
         self._check(lib.mousse_load_matching(self.handle, _read, ffi.new_handle(stream), _report, report), stream)
         return differences
 
+    @_alone
     def observe(self, function) -> None:
         """function(name, quantity, value) after every step; None: nobody."""
         self._observer = None if function is None else _Observer(function)
@@ -196,6 +212,7 @@ class Core:
         call = ffi.NULL if function is None else _observe
         check(lib.mousse_observe(self.handle, call, self._observer_handle), self.handle)
 
+    @_alone
     def state(self, name: str) -> dict[str, bytearray]:
         """The arrays kept for a parameter, as float32 in bytes."""
         arrays, key = {}, name.encode()

@@ -66,8 +66,9 @@ class Optimizer:
                     raise InvalidArgument(f"the gradient of {name} is {gradient.shape}, its value {value.shape}")
                 alive.append(gradient)
             addresses += (self._addresses[name], 0 if gradient is None else gradient.ctypes.data)
-        self._core.bind(addresses)
-        self._core.step()
+        with self._core.lock:
+            self._core.bind(addresses)
+            self._core.step()
 
     def set(self, option: str, value, algorithm: str | None = None) -> None:
         """An option of one algorithm's group, or of all that have it; "lr" for a schedule."""

@@ -166,8 +166,9 @@ class Optimizer(torch.optim.Optimizer):
                 self._build()
                 return self._update()
             gradients.append(gradient)  # alive until the step is over
-        self._core.bind(addresses)
-        self._core.step()
+        with self._core.lock:
+            self._core.bind(addresses)
+            self._core.step()
         for slot in unusual:
             with torch.no_grad():
                 slot.deliver()
