@@ -241,13 +241,16 @@ class Optimizer(torch.optim.Optimizer):
             for (name, bytes_, flops), slot in zip(_per_slot(core, described), described)])
 
     def arrays(self, param) -> dict[str, torch.Tensor]:
-        """What is kept about a parameter (its name, or itself): copies of "momentum" and the like."""
+        """What is kept about a parameter (its name, or itself): copies of "momentum" and the like; of experts, one row
+        for each."""
         if self._core is None:
             self._build()
-        names = [s.name for s in self._slots if s.name == param or s.param is param]
-        if not names:
+        slots = [s for s in self._slots if s.name == param or s.param is param]
+        if not slots:
             raise InvalidArgument(f"there is no parameter {param!r}")
-        return {k: torch.frombuffer(v, dtype=torch.float32) for k, v in self._core.state(names[0]).items() if v}
+        found = [self._core.state(name) for name in slots[0].matrices()]
+        rows = {k: [torch.frombuffer(f[k], dtype=torch.float32) for f in found] for k, v in found[0].items() if v}
+        return {k: v[0] if slots[0].count == 1 else torch.stack(v) for k, v in rows.items()}
 
 
 def _per_slot(core, slots):
