@@ -102,6 +102,17 @@ class Saving(unittest.TestCase):
                     call()
         self.assertTrue(torch.equal(optimizer.state_dict()["mousse"], saved["mousse"]))
 
+    def test_a_state_from_before_an_option(self):
+        net = model()
+        optimizer = optimizer_of(net)
+        train(net, optimizer, 0, 5)
+        state = optimizer.state_dict()
+        for group in state["param_groups"]:
+            group.pop("lr_peak", None)
+        optimizer.load_state_dict(state)
+        self.assertEqual(optimizer.param_groups[0]["lr_peak"], 0)
+        self.assertTrue(same(train(net, optimizer, 5, 11), self.straight()))
+
     def test_kills(self):
         """Killed again and again, the run ends in the weights of one that was not."""
         with tempfile.TemporaryDirectory() as folder:

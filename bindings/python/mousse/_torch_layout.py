@@ -115,6 +115,12 @@ class Slot:
         """The names of the library's parameters in it."""
         return [self.name] if self.count == 1 else [f"{self.name}[{i}]" for i in range(self.count)]
 
+    def note_change(self) -> None:
+        """Tells autograd that the value has changed, as writing it with torch would: a graph that still needs the old
+        one is then refused."""
+        if self.staged is None:
+            self.param.detach().unsqueeze(0)[:0].zero_()
+
     def fetch(self) -> None:
         if self.staged is not None:
             self.staged.copy_(self.param.detach())
