@@ -4,6 +4,7 @@
 #include "optim/exchange.h"
 #include "optim/grad_scale.h"
 #include "optim/shares.h"
+#include "optim/wrappers.h"
 
 #include <string.h>
 
@@ -88,6 +89,15 @@ mousse_status mousse_state_read(mousse_optimizer *opt, const char *name, const c
   return MOUSSE_OK;
 }
 
+/* Moments alone are no basis: what a first step makes may still be missing. */
+static void note_written(mo_param *param, size_t which)
+{
+  const mo_state_array *array = &param->arrays[which];
+  const bool made = array->degree == 0 || array->side.size > 0;
+  if (which < param->algorithm_arrays && made) param->begun = true;
+  if (which >= param->algorithm_arrays && mo_wrapper_array(array->name)) param->wrapped = true;
+}
+
 mousse_status mousse_state_write(mousse_optimizer *opt, const char *name, const char *array,
                                  const float *data, size_t count)
 {
@@ -100,6 +110,7 @@ mousse_status mousse_state_write(mousse_optimizer *opt, const char *name, const 
                    "'%.60s' of '%.150s' has an element that is infinite or NaN; nothing was "
                    "changed",
                    array, name);
+  note_written(param, which);
   if (param->own == NULL) return MOUSSE_OK;
   const size_t first = param->share_count > 1 ? param->own->first : 0;
   const size_t floats = mo_share_floats(param, param->own, which);

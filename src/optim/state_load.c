@@ -253,6 +253,7 @@ static void adopt_record(const mousse_optimizer *opt, mo_param *param, const mo_
   param->scale_exponent = (int)r->scale_exponent;
   param->stagger_offset = r->stagger_offset;
   param->steps = r->steps;
+  param->begun = param->wrapped = r->steps > 0;
   param->counts = (mo_counts){r->refreshes, r->retries, r->fallbacks};
   param->fallbacks_told = r->fallbacks; /* those were told of before */
 }

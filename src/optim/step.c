@@ -174,6 +174,7 @@ static void count_step(mousse_optimizer *opt)
     mo_param *param = &opt->params[i];
     if (param->skipped) continue;
     param->steps++;
+    param->begun = param->wrapped = true;
     param->weight_sum += mo_wrapper_weight(opt, param);
   }
 }

@@ -260,6 +260,56 @@ static void test_state_goes_over_by_name(void **state)
   }
 }
 
+static bool has_moved(rig *r, uint64_t step)
+{
+  float *before = rig_weights(r);
+  rig_step(r, step);
+  const bool moved = !rig_weights_are(r, before);
+  free(before);
+  return moved;
+}
+
+/* A number of steps, with the moments or without, is no basis and no root: what a first step
+ * makes is made, and weights move from then on. */
+static void test_steps_without_their_state(void **state)
+{
+  (void)state;
+  const char *algorithm, *name;
+  for (size_t a = 0; (algorithm = mousse_algorithm_name(a)) != NULL; a++)
+    for (int moments = 0; moments < 2; moments++) {
+      rig r;
+      rig_single(&r, NULL, algorithm, 4, 5, "weight_decay=0");
+      assert_int_equal(mousse_set_param(r.opt, "p0", "steps", 3), MOUSSE_OK);
+      for (size_t i = 0; moments && (name = mousse_state_name(r.opt, "p0", i)) != NULL; i++) {
+        float data[20];
+        fill_normal(data, 20, 1, 7, i);
+        if (strcmp(name, "momentum") == 0 && mousse_state_count(r.opt, "p0", name) == 20)
+          assert_int_equal(mousse_state_write(r.opt, "p0", name, data, 20), MOUSSE_OK);
+      }
+      for (uint64_t t = 1; t <= 5; t++)
+        if (!has_moved(&r, t) && !(t == 1 && first_step_is_idle(algorithm)))
+          fail_msg("%s stands still in step %d", algorithm, (int)t);
+      rig_stop(&r);
+    }
+}
+
+/* No gradient in the first step: no subspace either, until there is one. */
+static void test_a_first_gradient_of_zero(void **state)
+{
+  (void)state;
+  const char *algorithm;
+  for (size_t a = 0; (algorithm = mousse_algorithm_name(a)) != NULL; a++) {
+    rig r;
+    rig_single(&r, NULL, algorithm, 4, 5, "weight_decay=0");
+    memset(r.params[0].grad, 0, 20 * sizeof(float));
+    if (r.params[0].inputs[0] != NULL) fill_inputs(&r.params[0], 0);
+    assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+    for (uint64_t t = 2; t <= 4; t++)
+      if (!has_moved(&r, t)) fail_msg("%s stands still in step %d", algorithm, (int)t);
+    rig_stop(&r);
+  }
+}
+
 /* Read in the units of the gradient, whatever scale the state is kept on. */
 static void test_state_is_read_in_true_units(void **state)
 {
@@ -351,6 +401,8 @@ int main(void)
       cmocka_unit_test(test_earlier_versions_are_read),
       cmocka_unit_test(test_forged_numbers),
       cmocka_unit_test(test_state_goes_over_by_name),
+      cmocka_unit_test(test_steps_without_their_state),
+      cmocka_unit_test(test_a_first_gradient_of_zero),
       cmocka_unit_test(test_state_is_read_in_true_units),
       cmocka_unit_test(test_bad_access),
       cmocka_unit_test(test_state_moves_between_types),

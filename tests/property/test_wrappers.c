@@ -288,6 +288,32 @@ static void test_any_number_of_ranks(void **state)
   }
 }
 
+/* A number of steps alone: what the wrappers keep begins with the weights as they are. */
+static void test_steps_without_their_state(void **state)
+{
+  (void)state;
+  for (size_t o = 0; o < OBJECTS; o++) {
+    rig r, usual;
+    float found[COUNT], expected[COUNT];
+    start(&r, "sgd", "mu=0 weight_decay=0", objects[o]);
+    start(&usual, "sgd", "mu=0 weight_decay=0", objects[o]);
+    assert_int_equal(mousse_set_param(r.opt, "p0", "steps", 100), MOUSSE_OK);
+    read_weights(&r, found);
+    assert_memory_equal(found, r.params[0].value, sizeof found);
+    for (uint64_t t = 1; t <= 3; t++) rig_step(&r, t), rig_step(&usual, t);
+    read_weights(&r, found);
+    read_weights(&usual, expected);
+    for (size_t i = 0; i < COUNT; i++) {
+      const double seen = (double)r.params[0].value[i] - (double)usual.params[0].value[i];
+      if (fabs(seen) > 0.2 || fabs((double)found[i] - (double)expected[i]) > 0.2)
+        fail_msg("%s: %g, %g instead of about %g, %g", objects[o], (double)r.params[0].value[i],
+                 (double)found[i], (double)usual.params[0].value[i], (double)expected[i]);
+    }
+    rig_stop(&usual);
+    rig_stop(&r);
+  }
+}
+
 /* 16 bits, stored by columns: the floats behind them are what is evaluated. */
 static void test_other_tensors(void **state)
 {
@@ -400,6 +426,7 @@ int main(void)
       cmocka_unit_test(test_reductions),
       cmocka_unit_test(test_state_without_it),
       cmocka_unit_test(test_any_number_of_ranks),
+      cmocka_unit_test(test_steps_without_their_state),
       cmocka_unit_test(test_other_tensors),
       cmocka_unit_test(test_values_of_others),
       cmocka_unit_test(test_misuse),

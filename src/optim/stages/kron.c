@@ -144,7 +144,7 @@ void mo_kron_observe(mo_step *s)
   const mo_side left = mo_kron_side(s->o, shape, false);
   const mo_side right = mo_kron_side(s->o, shape, true);
   const float *of = s->o->stats_of == MO_OF_MOMENTUM ? s->x : s->grad;
-  if (s->u->step == 1) {
+  if (mo_first(s->u)) {
     mo_side_identity(left, s->state[LEFT]);
     mo_side_identity(right, s->state[RIGHT]);
   }
