@@ -38,12 +38,8 @@ static int exponent_of(float largest)
 static mousse_status change_unit(mousse_optimizer *opt, mo_param *param)
 {
   mo_state_array arrays[MO_MAX_ARRAYS];
-  const size_t count = param->own != NULL ? param->algorithm_arrays : 0;
+  const size_t count = mo_share_arrays(param, arrays);
   int held = 0;
-  for (size_t i = 0; i < count; i++) {
-    arrays[i] = param->arrays[i];
-    arrays[i].count = mo_share_floats(param, param->own, i);
-  }
   int mine = mo_grad_scale_held(param->scale_exponent, arrays, count, param->state);
   if (exponent_of(param->largest) > mine) mine = exponent_of(param->largest);
   if (largest_of_ranks(opt, mine, &held) != 0) return mo_come_apart(opt, "agree on units");

@@ -6,6 +6,7 @@
 #include "optim/shares.h"
 #include "optim/wrappers.h"
 
+#include <math.h>
 #include <string.h>
 
 static size_t array_of(const mo_param *param, const char *name)
@@ -89,6 +90,21 @@ mousse_status mousse_state_read(mousse_optimizer *opt, const char *name, const c
   return MOUSSE_OK;
 }
 
+/* Numbers too large for the scale of the state move it, as a gradient of their size does; all ranks
+ * are given the same ones. */
+static void make_room(mo_param *param, size_t which, const float *data)
+{
+  mo_state_array arrays[MO_MAX_ARRAYS];
+  float *written = (float *)data; /* only looked at */
+  const int held = mo_grad_scale_held(0, &param->arrays[which], 1, &written);
+  const float like = ldexpf(0.5f, held);
+  if (held <= param->scale_exponent || !mo_grad_scale_outgrown(param->scale_exponent, like))
+    return;
+  const size_t count = mo_share_arrays(param, arrays);
+  param->scale_exponent =
+      mo_grad_scale_change(param->scale_exponent, like, held, arrays, count, param->state);
+}
+
 /* Moments alone are no basis: what a first step makes may still be missing. */
 static void note_written(mo_param *param, size_t which)
 {
@@ -110,6 +126,7 @@ mousse_status mousse_state_write(mousse_optimizer *opt, const char *name, const 
                    "'%.60s' of '%.150s' has an element that is infinite or NaN; nothing was "
                    "changed",
                    array, name);
+  make_room(param, which, data);
   note_written(param, which);
   if (param->own == NULL) return MOUSSE_OK;
   const size_t first = param->share_count > 1 ? param->own->first : 0;

@@ -331,6 +331,42 @@ static void test_state_is_read_in_true_units(void **state)
   rig_stop(&r);
 }
 
+/* Ordinary numbers written where gradients were tiny so far: they are there, and the state can be
+ * saved and loaded. */
+static void test_any_numbers_can_be_written(void **state)
+{
+  (void)state;
+  const char *algorithm, *name;
+  static const float sizes[] = {1e-6f, 1.0f, 1e6f};
+  for (size_t a = 0; (algorithm = mousse_algorithm_name(a)) != NULL; a++) {
+    rig r;
+    blob saved;
+    rig_single(&r, NULL, algorithm, 4, 5, "");
+    for (int t = 0; t < 2; t++) {
+      for (size_t i = 0; i < 20; i++) r.params[0].grad[i] = 1e-36f * (float)(i * i % 7 + 1);
+      fill_inputs(&r.params[0], 1);
+      assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+    }
+    for (size_t i = 0; (name = mousse_state_name(r.opt, "p0", i)) != NULL; i++) {
+      size_t count = 0;
+      float *data = state_of(&r, "p0", name, &count), *back = NULL;
+      const float size = sizes[i % 3];
+      for (size_t k = 0; k < count; k++) data[k] = size * (float)(k % 5);
+      assert_int_equal(mousse_state_write(r.opt, "p0", name, data, count), MOUSSE_OK);
+      back = state_of(&r, "p0", name, &count);
+      for (size_t k = 0; k < count; k++)
+        if (back[k] != data[k])
+          fail_msg("%s: %g in %s became %g", algorithm, (double)data[k], name, (double)back[k]);
+      free(back);
+      free(data);
+    }
+    rig_save(&r, &saved);
+    rig_load(&r, &saved);
+    blob_free(&saved);
+    rig_stop(&r);
+  }
+}
+
 static void test_bad_access(void **state)
 {
   (void)state;
@@ -404,6 +440,7 @@ int main(void)
       cmocka_unit_test(test_steps_without_their_state),
       cmocka_unit_test(test_a_first_gradient_of_zero),
       cmocka_unit_test(test_state_is_read_in_true_units),
+      cmocka_unit_test(test_any_numbers_can_be_written),
       cmocka_unit_test(test_bad_access),
       cmocka_unit_test(test_state_moves_between_types),
   };
