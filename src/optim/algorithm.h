@@ -87,6 +87,7 @@ typedef struct mo_update {
   mo_shape shape;
   uint64_t step;         /* 1 in the first call, unless the caller has set another number */
   bool first;            /* what a first step makes is not there yet, whatever the number */
+  bool changed;          /* the state was saved under another fixed option, and just loaded */
   double stagger_offset; /* in [0, 1): this matrix's place among others that share a rhythm */
   float *value;
   const float *grad;

@@ -73,9 +73,10 @@ typedef struct mo_param {
   uint64_t steps;              /* in which it had a gradient, or as many as the caller says */
   bool begun;                  /* what a first step makes is there: made, loaded or written */
   bool wrapped;                /* so are the arrays of wrappers.h */
-  double weight_sum;           /* of those steps, see mo_wrapper_weight */
-  int scale_exponent;          /* see grad_scale.h */
-  double stagger_offset;       /* see mo_due */
+  bool changed;       /* not stepped since a load that was saved under another fixed option */
+  double weight_sum;  /* of those steps, see mo_wrapper_weight */
+  int scale_exponent; /* see grad_scale.h */
+  double stagger_offset; /* see mo_due */
   mo_counts counts;
   uint64_t fallbacks_told; /* counts.fallbacks when the log was last written to */
 

@@ -18,6 +18,7 @@ static void lay_out_lists(mo_loading *l)
   l->records = mo_arena_take(&l->lists, opt->param_count, sizeof *l->records);
   l->seen = mo_arena_take(&l->lists, opt->param_count, sizeof *l->seen);
   l->taken = mo_arena_take(&l->lists, opt->param_count, sizeof *l->taken);
+  l->changed = mo_arena_take(&l->lists, opt->param_count, sizeof *l->changed);
   l->first_told = mo_arena_take(&l->lists, opt->group_count, sizeof *l->first_told);
   for (size_t i = 0; i < opt->group_count; i++) {
     if (l->first_told != NULL) l->first_told[i] = options;
@@ -198,6 +199,7 @@ static void get_param(mo_loading *l)
   if (!fits || !mo_loading_good(l)) return;
   l->records[param - l->s.opt->params] = record;
   l->taken[param - l->s.opt->params] = true;
+  l->changed[param - l->s.opt->params] = l->cause[0] != '\0';
 }
 
 static void check_seen(mo_loading *l)
@@ -263,10 +265,12 @@ static void adopt(mo_loading *l)
 {
   mousse_optimizer *opt = l->s.opt;
   for (size_t i = 0; i < opt->param_count; i++)
-    if (l->taken[i])
+    if (l->taken[i]) {
       adopt_record(opt, &opt->params[i], &l->records[i]);
-    else
+      opt->params[i].changed = l->changed[i];
+    } else {
       keep_old(l, &opt->params[i]);
+    }
   const mo_arena old = opt->state;
   opt->state = l->arrays;
   l->arrays = old;

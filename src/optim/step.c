@@ -175,6 +175,7 @@ static void count_step(mousse_optimizer *opt)
     if (param->skipped) continue;
     param->steps++;
     param->begun = param->wrapped = true;
+    param->changed = false;
     param->weight_sum += mo_wrapper_weight(opt, param);
   }
 }

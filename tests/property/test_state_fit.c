@@ -260,6 +260,78 @@ static void test_state_goes_over_by_name(void **state)
   }
 }
 
+/* How far two runs are apart, relative to the way of the second since `start`. */
+static double apart(const rig *found, const rig *expected, const float *start)
+{
+  double off = 0, way = 0;
+  for (size_t i = 0; i < expected->params[0].count; i++) {
+    const double w = (double)expected->params[0].value[i];
+    off += pow((double)found->params[0].value[i] - w, 2);
+    way += pow(w - (double)start[i], 2);
+  }
+  return sqrt(off / way);
+}
+
+enum { FORM_ROWS = 24, FORM_COLS = 16, FORM_BYTES = FORM_ROWS * FORM_COLS * sizeof(float) };
+
+/* The fused form keeps other roots than the plain one: a state goes over from one to the other,
+ * long before the next refresh. */
+static void test_state_of_another_form(void **state)
+{
+  (void)state;
+  static const char *const pairs[][2] = {{"form=fused", "form=plain"},
+                                         {"form=plain", "form=fused"},
+                                         {"form=fused", "form=fused outer=off"}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    rig from, to, refreshed;
+    blob saved;
+    rig_single(&from, NULL, "mousse", FORM_ROWS, FORM_COLS, pairs[i][0]);
+    rig_single(&to, NULL, "mousse", FORM_ROWS, FORM_COLS, pairs[i][1]);
+    run(&from, 1, 4);
+    rig_save(&from, &saved);
+    rig_load(&to, &saved);
+    float *start = rig_weights(&from);
+    memcpy(to.params[0].value, start, FORM_BYTES);
+    run(&to, 5, 9);
+    /* In the form of now from the beginning, and refreshed in the step after that load. */
+    rig_single(&refreshed, NULL, "mousse", FORM_ROWS, FORM_COLS, pairs[i][1]);
+    run(&refreshed, 1, 4);
+    memcpy(refreshed.params[0].value, start, FORM_BYTES);
+    assert_int_equal(mousse_set(refreshed.opt, 0, "refresh_every", 4), MOUSSE_OK);
+    run(&refreshed, 5, 5);
+    assert_int_equal(mousse_set(refreshed.opt, 0, "refresh_every", 10), MOUSSE_OK);
+    run(&refreshed, 6, 9);
+    if (apart(&to, &refreshed, start) > 1e-3)
+      fail_msg("%s after %s: %g", pairs[i][1], pairs[i][0], apart(&to, &refreshed, start));
+    free(start);
+    blob_free(&saved);
+    rig_stop(&refreshed);
+    rig_stop(&to);
+    rig_stop(&from);
+  }
+}
+
+/* Nor does an option that may be set between steps part the forms. */
+static void test_forms_stay_alike(void **state)
+{
+  (void)state;
+  rig fused, plain;
+  rig_single(&fused, NULL, "spectral", FORM_ROWS, FORM_COLS, "inner=kron form=fused");
+  rig_single(&plain, NULL, "spectral", FORM_ROWS, FORM_COLS, "inner=kron form=plain");
+  run(&fused, 1, 4);
+  run(&plain, 1, 4);
+  float *start = rig_weights(&plain);
+  memcpy(fused.params[0].value, start, FORM_BYTES);
+  assert_int_equal(mousse_set_text(fused.opt, 0, "divisor", "schatten4"), MOUSSE_OK);
+  assert_int_equal(mousse_set_text(plain.opt, 0, "divisor", "schatten4"), MOUSSE_OK);
+  run(&fused, 5, 9);
+  run(&plain, 5, 9);
+  if (apart(&fused, &plain, start) > 1e-3) fail_msg("%g", apart(&fused, &plain, start));
+  free(start);
+  rig_stop(&plain);
+  rig_stop(&fused);
+}
+
 static bool has_moved(rig *r, uint64_t step)
 {
   float *before = rig_weights(r);
@@ -437,6 +509,8 @@ int main(void)
       cmocka_unit_test(test_earlier_versions_are_read),
       cmocka_unit_test(test_forged_numbers),
       cmocka_unit_test(test_state_goes_over_by_name),
+      cmocka_unit_test(test_state_of_another_form),
+      cmocka_unit_test(test_forms_stay_alike),
       cmocka_unit_test(test_steps_without_their_state),
       cmocka_unit_test(test_a_first_gradient_of_zero),
       cmocka_unit_test(test_state_is_read_in_true_units),
