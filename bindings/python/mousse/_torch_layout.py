@@ -50,7 +50,7 @@ class Slot:
         self.shape, self.dtype = param.shape, param.dtype
         self.plain = param.is_contiguous()
         self.by_columns = not self.plain and param.dim() == 2 and param.t().is_contiguous()
-        self.staged = None
+        self.staged = self._nothing = self._nothing_of = None
         if not self.plain and not self.by_columns:
             self.staged = torch.empty(param.shape, dtype=param.dtype)
         self._describe(transposed, experts)
@@ -117,9 +117,11 @@ class Slot:
 
     def note_change(self) -> None:
         """Tells autograd that the value has changed, as writing it with torch would: a graph that still needs the old
-        one is then refused."""
-        if self.staged is None:
-            self.param.detach().unsqueeze(0)[:0].zero_()
+        one is then refused. Views share their tensor's count of changes; nothing of it is cheapest to write."""
+        address = self.param.data_ptr()
+        if self._nothing_of != address:
+            self._nothing_of, self._nothing = address, self.param.detach().unsqueeze(0)[:0]
+        self._nothing.zero_()
 
     def fetch(self) -> None:
         if self.staged is not None:

@@ -180,12 +180,12 @@ class Optimizer(torch.optim.Optimizer):
         with self._core.lock:
             self._core.bind(addresses)
             self._core.step()
-        with torch.no_grad():
-            for slot in unusual:
+        for slot in unusual:
+            with torch.no_grad():
                 slot.deliver()
-            for slot, gradient in zip(self._slots, gradients):
-                if gradient is not None:
-                    slot.note_change()
+        for slot, gradient in zip(self._slots, gradients):
+            if gradient is not None:
+                slot.note_change()
 
     @staticmethod
     @torch.no_grad()
