@@ -23,7 +23,7 @@ struct player {
   bool swap, other_shape, no_memory, fewer, null_gradient, other_gradient, no_callback;
   float covariance[49];          /* of the inputs of a and b, where the algorithm takes one */
   float bad_input, bad_gradient; /* an element of them, unless it is 0 */
-  const char *algorithm;
+  const char *algorithm, *name;  /* name: of a; NULL: "a" */
   mousse_status status;
   char error[600];
   blob saved;
@@ -45,7 +45,7 @@ static mousse_status add(player *p, int which, int group)
 {
   static const char *const names[] = {"a", "b", "c"};
   const mousse_tensor t = {.struct_size = sizeof t,
-                           .name = names[which],
+                           .name = which == 0 && p->name != NULL ? p->name : names[which],
                            .rows = p->other_shape && which == 1 ? 7 : 5,
                            .cols = p->other_shape && which == 1 ? 5 : 7,
                            .grad_type = MOUSSE_FLOAT32,
@@ -182,6 +182,11 @@ static void set_param(player *p)
   p->status = mousse_set_param(p->opt, "b", "lr_factor", 0.5);
 }
 
+static void set_steps(player *p)
+{
+  p->status = mousse_set_param(p->opt, "b", "steps", 12);
+}
+
 static void test_other_options(void **state)
 {
   (void)state;
@@ -192,6 +197,23 @@ static void test_other_options(void **state)
   assert_all(&factor, MOUSSE_INVALID_ARGUMENT, WORDS("lr_factor is 1 ", "lr_factor is 0.5 "));
   const player param = {.algorithm = "mousse", .vary = set_param};
   assert_all(&param, MOUSSE_INVALID_ARGUMENT, WORDS("'b'", "lr_factor 0.5"));
+  const player steps = {.algorithm = "mousse", .vary = set_steps};
+  assert_all(&steps, MOUSSE_INVALID_ARGUMENT, WORDS("'b'", "steps 12"));
+}
+
+/* Names that only differ where a sentence does not show them. */
+static void test_long_names(void **state)
+{
+  (void)state;
+  char one[400], other[400];
+  memset(one, 'n', sizeof one - 1);
+  one[sizeof one - 1] = '\0';
+  memcpy(other, one, sizeof other);
+  other[sizeof other - 2] = 'm';
+  const player usual = {.algorithm = "mousse", .name = one},
+               odd = {.algorithm = "mousse", .name = other};
+  assert_agreed(&usual, &usual, MOUSSE_OK, (const char *const[]){NULL});
+  assert_agreed(&usual, &odd, MOUSSE_INVALID_ARGUMENT, WORDS("parameter 0 is 'nnn", "rank 1"));
 }
 
 static void test_no_memory_on_one_rank(void **state)
@@ -369,6 +391,7 @@ int main(void)
       cmocka_unit_test(test_another_order),
       cmocka_unit_test(test_another_shape_algorithm_or_number),
       cmocka_unit_test(test_other_options),
+      cmocka_unit_test(test_long_names),
       cmocka_unit_test(test_no_memory_on_one_rank),
       cmocka_unit_test(test_a_gradient_that_only_some_ranks_have),
       cmocka_unit_test(test_a_step_that_one_rank_refuses),
