@@ -41,16 +41,17 @@ mousse_status mo_ranks_first(const mousse_comm *comm, float mine, int *rank, flo
   return MOUSSE_OK;
 }
 
-/* The sentence of one rank for all. */
+/* The sentence of one rank for all. That of rank 0 is told as it is to those that failed, too: it
+ * may be one that they have agreed on before. */
 static mousse_status share_sentence(const mousse_comm *comm, int from, mousse_status status,
-                                    mo_error *error)
+                                    bool failed_here, mo_error *error)
 {
   _Alignas(float) mo_error shared = {{0}};
   if (comm->rank == from && error != NULL) shared = *error;
   if (comm->broadcast(comm->context, (float *)(void *)shared.text,
                       sizeof shared.text / sizeof(float), from) != 0)
     return unreachable(error);
-  if (from == 0) return mo_fail(error, status, "%s", shared.text);
+  if (from == 0 && failed_here) return mo_fail(error, status, "%s", shared.text);
   return mo_fail(error, status, "rank %d: %s", from, shared.text);
 }
 
@@ -61,7 +62,7 @@ mousse_status mo_ranks_agree(const mousse_comm *comm, mousse_status status, mo_e
   if (comm->size == 1) return status;
   MO_TRY(mo_ranks_first(comm, (float)status, &failed, &code, error));
   if (failed < 0) return MOUSSE_OK;
-  return share_sentence(comm, failed, (mousse_status)(int)code, error);
+  return share_sentence(comm, failed, (mousse_status)(int)code, status != MOUSSE_OK, error);
 }
 
 mousse_status mo_ranks_same(const mousse_comm *comm, uint64_t mine, const char *what,

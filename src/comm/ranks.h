@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* One outcome for all: OK when it is OK on every rank; otherwise the status of the lowest rank
- * that failed, with its sentence, on every rank. */
+ * that failed, with its sentence, on every rank. Those that did not fail read whose it is. */
 mousse_status mo_ranks_agree(const mousse_comm *comm, mousse_status status, mo_error *error);
 
 /* The lowest rank whose number is not 0, and that number; -1: none. */

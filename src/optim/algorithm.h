@@ -85,7 +85,9 @@ typedef struct mo_telemetry mo_telemetry;
 
 typedef struct mo_update {
   mo_shape shape;
-  uint64_t step;         /* 1 in the first call */
+  uint64_t step;         /* 1 in the first call, unless the caller has set another number */
+  bool first;            /* what a first step makes is not there yet, whatever the number */
+  bool changed;          /* the state was saved under another fixed option, and just loaded */
   double stagger_offset; /* in [0, 1): this matrix's place among others that share a rhythm */
   float *value;
   const float *grad;
@@ -130,6 +132,12 @@ const char *mo_refuse_vectors(mo_shape shape);
 size_t mo_algorithm_count(void);
 const mo_algorithm *mo_algorithm_at(size_t index);
 const mo_algorithm *mo_algorithm_find(const char *name); /* NULL: no such name */
+
+/* Whether there is nothing yet of what a first step makes, such as a basis. */
+static inline bool mo_first(const mo_update *u)
+{
+  return u->first || u->step == 1;
+}
 
 /* Whether what happens every `every` steps, from the first one on, is due. Staggered, a matrix
  * is late by its phase after the first time, so that not all are due at once. */

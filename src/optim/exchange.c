@@ -38,12 +38,8 @@ static int exponent_of(float largest)
 static mousse_status change_unit(mousse_optimizer *opt, mo_param *param)
 {
   mo_state_array arrays[MO_MAX_ARRAYS];
-  const size_t count = param->own != NULL ? param->algorithm_arrays : 0;
+  const size_t count = mo_share_arrays(param, arrays);
   int held = 0;
-  for (size_t i = 0; i < count; i++) {
-    arrays[i] = param->arrays[i];
-    arrays[i].count = mo_share_floats(param, param->own, i);
-  }
   int mine = mo_grad_scale_held(param->scale_exponent, arrays, count, param->state);
   if (exponent_of(param->largest) > mine) mine = exponent_of(param->largest);
   if (largest_of_ranks(opt, mine, &held) != 0) return mo_come_apart(opt, "agree on units");
@@ -54,7 +50,7 @@ static mousse_status change_unit(mousse_optimizer *opt, mo_param *param)
 
 size_t mo_verdict_count(const mousse_optimizer *opt)
 {
-  return 3 + 2 * opt->param_count;
+  return 2 + 2 * opt->param_count;
 }
 
 static bool outgrown(const mo_param *param)
@@ -79,17 +75,16 @@ mousse_status mo_exchange_verdicts(mousse_optimizer *opt, mo_verdict *verdict)
 {
   float *v = opt->verdicts;
   if (opt->comm.size == 1) return MOUSSE_OK;
-  v[0] = verdict->bad_gradient ? 1.0f : 0.0f;
+  v[0] = verdict->refused ? 1.0f : 0.0f;
   v[1] = verdict->observer ? 1.0f : 0.0f;
-  v[2] = verdict->bad_input ? 1.0f : 0.0f;
   for (size_t i = 0; i < opt->param_count; i++) {
-    v[3 + 2 * i] = opt->params[i].skipped ? 1.0f : 0.0f;
-    v[4 + 2 * i] = outgrown(&opt->params[i]) ? 1.0f : 0.0f;
+    v[2 + 2 * i] = opt->params[i].skipped ? 1.0f : 0.0f;
+    v[3 + 2 * i] = outgrown(&opt->params[i]) ? 1.0f : 0.0f;
   }
   if (opt->comm.sum(opt->comm.context, v, mo_verdict_count(opt)) != 0)
     return mo_come_apart(opt, "compare gradients");
-  *verdict = (mo_verdict){v[0] > 0.0f, v[1] > 0.0f, v[2] > 0.0f};
-  return check_skipped(opt, v + 3);
+  *verdict = (mo_verdict){v[0] > 0.0f, v[1] > 0.0f};
+  return check_skipped(opt, v + 2);
 }
 
 mousse_status mo_exchange_norm(mousse_optimizer *opt)
@@ -106,7 +101,7 @@ mousse_status mo_exchange_grad_scales(mousse_optimizer *opt)
 {
   const bool alone = opt->comm.size == 1;
   for (size_t i = 0; i < opt->param_count; i++)
-    if (alone ? outgrown(&opt->params[i]) : opt->verdicts[4 + 2 * i] > 0.0f)
+    if (alone ? outgrown(&opt->params[i]) : opt->verdicts[3 + 2 * i] > 0.0f)
       MO_TRY(change_unit(opt, &opt->params[i]));
   return MOUSSE_OK;
 }

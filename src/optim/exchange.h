@@ -10,10 +10,11 @@ mousse_status mo_come_apart(mousse_optimizer *opt, const char *could_not);
 
 /* Before the updates, in one sum over ranks: on how many of them something is so.
  *
- *     [bad gradient] [observer] [bad input]  then for each parameter  [no gradient] [outgrown]
+ *     [refused] [observer]  then for each parameter  [no gradient] [outgrown]
  */
 typedef struct mo_verdict {
-  bool bad_gradient, observer, bad_input;
+  bool refused; /* a gradient or an input is bad */
+  bool observer;
 } mo_verdict;
 
 size_t mo_verdict_count(const mousse_optimizer *opt); /* floats */

@@ -70,10 +70,13 @@ typedef struct mo_param {
   size_t array_count, algorithm_arrays; /* the algorithm's come first */
   mo_state_array *arrays;      /* in the lists, room for MO_MAX_ARRAYS; NULL: not planned */
   float *state[MO_MAX_ARRAYS]; /* of the own share, in the state arena; NULL: none */
-  uint64_t steps;              /* in which it had a gradient */
-  double weight_sum;           /* of those steps, see mo_wrapper_weight */
-  int scale_exponent;          /* see grad_scale.h */
-  double stagger_offset;       /* see mo_due */
+  uint64_t steps;              /* in which it had a gradient, or as many as the caller says */
+  bool begun;                  /* what a first step makes is there: made, loaded or written */
+  bool wrapped;                /* so are the arrays of wrappers.h */
+  bool changed;       /* not stepped since a load that was saved under another fixed option */
+  double weight_sum;  /* of those steps, see mo_wrapper_weight */
+  int scale_exponent; /* see grad_scale.h */
+  double stagger_offset; /* see mo_due */
   mo_counts counts;
   uint64_t fallbacks_told; /* counts.fallbacks when the log was last written to */
 

@@ -44,7 +44,7 @@ bool mo_due(const mo_update *u, double every, bool stagger)
 {
   const uint64_t period = (uint64_t)every;
   const uint64_t late = stagger ? (uint64_t)(u->stagger_offset * every) : 0;
-  return u->step == 1 || (u->step - 1) % period == late % period;
+  return mo_first(u) || (u->step - 1) % period == late % period;
 }
 
 size_t mo_scratch_floats(size_t count)

@@ -15,7 +15,12 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { SENTENCE = 512, CHUNK = MO_EXCHANGE_FLOATS * sizeof(float) / sizeof(uint64_t) };
+/* SHOWN: characters of a name; of a longer one there is its checksum. */
+enum {
+  SENTENCE = 512,
+  SHOWN = 100,
+  CHUNK = MO_EXCHANGE_FLOATS * sizeof(float) / sizeof(uint64_t)
+};
 
 /* Walks along the list: object options, then each group with its options, then parameters. */
 typedef struct outline_walk {
@@ -50,14 +55,19 @@ static void describe_param(const outline_walk *w, char *text)
 {
   static const char *const types[] = {"float32", "bfloat16", "float16"};
   const mo_param *p = &w->opt->params[w->param];
-  char factors[96] = "";
+  const size_t length = strlen(p->name);
+  char factors[96] = "", steps[40] = "", rest[40] = "";
+  if (p->steps > 0) snprintf(steps, sizeof steps, ", steps %llu", (unsigned long long)p->steps);
+  if (length > SHOWN)
+    snprintf(rest, sizeof rest, "... %016llx",
+             (unsigned long long)XXH3_64bits(p->name, length));
   if (p->options.lr_factor != 1.0 || p->options.weight_decay_factor != 1.0)
     snprintf(factors, sizeof factors, ", lr_factor %.17g, weight_decay_factor %.17g",
              p->options.lr_factor, p->options.weight_decay_factor);
-  snprintf(text, SENTENCE, "parameter %zu is '%.200s' (%zu x %zu%s, %s values, group %d%s)",
-           w->param, p->name, p->shape.rows, p->shape.cols,
+  snprintf(text, SENTENCE, "parameter %zu is '%.*s%s' (%zu x %zu%s, %s values, group %d%s%s)",
+           w->param, (int)SHOWN, p->name, rest, p->shape.rows, p->shape.cols,
            w->opt->tensors[p->tensor].transposed ? " transposed" : "",
-           types[p->storage.value_type], p->group, factors);
+           types[p->storage.value_type], p->group, factors, steps);
 }
 
 /* The next sentence; false at the end, with a sentence that says so. */
@@ -140,7 +150,7 @@ static mousse_status tell_difference(mousse_optimizer *opt, int rank, uint64_t n
   MO_TRY(send(opt, 0, first, sizeof first));
   MO_TRY(send(opt, rank, other, sizeof other));
   return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT,
-                 "the ranks differ: %.200s on rank 0, but %.200s on rank %d", first, other,
+                 "the ranks differ: %.220s on rank 0, but %.220s on rank %d", first, other,
                  rank);
 }
 

@@ -154,3 +154,13 @@ size_t mo_share_floats(const mo_param *param, const mo_share *share, size_t part
 {
   return is_whole(param) ? param->arrays[part].count : share->count;
 }
+
+size_t mo_share_arrays(const mo_param *param, mo_state_array arrays[MO_MAX_ARRAYS])
+{
+  const size_t count = param->own != NULL ? param->algorithm_arrays : 0;
+  for (size_t i = 0; i < count; i++) {
+    arrays[i] = param->arrays[i];
+    arrays[i].count = mo_share_floats(param, param->own, i);
+  }
+  return count;
+}

@@ -34,4 +34,8 @@ mo_shape mo_share_shape(const mo_param *param, const mo_share *share);
 /* The floats of one part of the state that belong to a share. */
 size_t mo_share_floats(const mo_param *param, const mo_share *share, size_t part);
 
+/* The algorithm's arrays as far as they are the own share's; returns how many, 0 where nothing is
+ * owned. */
+size_t mo_share_arrays(const mo_param *param, mo_state_array arrays[MO_MAX_ARRAYS]);
+
 #endif

@@ -4,7 +4,9 @@
 #include "optim/exchange.h"
 #include "optim/grad_scale.h"
 #include "optim/shares.h"
+#include "optim/wrappers.h"
 
+#include <math.h>
 #include <string.h>
 
 static size_t array_of(const mo_param *param, const char *name)
@@ -88,6 +90,30 @@ mousse_status mousse_state_read(mousse_optimizer *opt, const char *name, const c
   return MOUSSE_OK;
 }
 
+/* Numbers too large for the scale of the state move it, as a gradient of their size does; all ranks
+ * are given the same ones. */
+static void make_room(mo_param *param, size_t which, const float *data)
+{
+  mo_state_array arrays[MO_MAX_ARRAYS];
+  float *written = (float *)data; /* only looked at */
+  const int held = mo_grad_scale_held(0, &param->arrays[which], 1, &written);
+  const float like = ldexpf(0.5f, held);
+  if (held <= param->scale_exponent || !mo_grad_scale_outgrown(param->scale_exponent, like))
+    return;
+  const size_t count = mo_share_arrays(param, arrays);
+  param->scale_exponent =
+      mo_grad_scale_change(param->scale_exponent, like, held, arrays, count, param->state);
+}
+
+/* Moments alone are no basis: what a first step makes may still be missing. */
+static void note_written(mo_param *param, size_t which)
+{
+  const mo_state_array *array = &param->arrays[which];
+  const bool made = array->degree == 0 || array->side.size > 0;
+  if (which < param->algorithm_arrays && made) param->begun = true;
+  if (which >= param->algorithm_arrays && mo_wrapper_array(array->name)) param->wrapped = true;
+}
+
 mousse_status mousse_state_write(mousse_optimizer *opt, const char *name, const char *array,
                                  const float *data, size_t count)
 {
@@ -100,6 +126,8 @@ mousse_status mousse_state_write(mousse_optimizer *opt, const char *name, const 
                    "'%.60s' of '%.150s' has an element that is infinite or NaN; nothing was "
                    "changed",
                    array, name);
+  make_room(param, which, data);
+  note_written(param, which);
   if (param->own == NULL) return MOUSSE_OK;
   const size_t first = param->share_count > 1 ? param->own->first : 0;
   const size_t floats = mo_share_floats(param, param->own, which);

@@ -18,6 +18,7 @@ static void lay_out_lists(mo_loading *l)
   l->records = mo_arena_take(&l->lists, opt->param_count, sizeof *l->records);
   l->seen = mo_arena_take(&l->lists, opt->param_count, sizeof *l->seen);
   l->taken = mo_arena_take(&l->lists, opt->param_count, sizeof *l->taken);
+  l->changed = mo_arena_take(&l->lists, opt->param_count, sizeof *l->changed);
   l->first_told = mo_arena_take(&l->lists, opt->group_count, sizeof *l->first_told);
   for (size_t i = 0; i < opt->group_count; i++) {
     if (l->first_told != NULL) l->first_told[i] = options;
@@ -198,6 +199,7 @@ static void get_param(mo_loading *l)
   if (!fits || !mo_loading_good(l)) return;
   l->records[param - l->s.opt->params] = record;
   l->taken[param - l->s.opt->params] = true;
+  l->changed[param - l->s.opt->params] = l->cause[0] != '\0';
 }
 
 static void check_seen(mo_loading *l)
@@ -253,6 +255,7 @@ static void adopt_record(const mousse_optimizer *opt, mo_param *param, const mo_
   param->scale_exponent = (int)r->scale_exponent;
   param->stagger_offset = r->stagger_offset;
   param->steps = r->steps;
+  param->begun = param->wrapped = r->steps > 0;
   param->counts = (mo_counts){r->refreshes, r->retries, r->fallbacks};
   param->fallbacks_told = r->fallbacks; /* those were told of before */
 }
@@ -262,10 +265,12 @@ static void adopt(mo_loading *l)
 {
   mousse_optimizer *opt = l->s.opt;
   for (size_t i = 0; i < opt->param_count; i++)
-    if (l->taken[i])
+    if (l->taken[i]) {
       adopt_record(opt, &opt->params[i], &l->records[i]);
-    else
+      opt->params[i].changed = l->changed[i];
+    } else {
       keep_old(l, &opt->params[i]);
+    }
   const mo_arena old = opt->state;
   opt->state = l->arrays;
   l->arrays = old;
@@ -274,14 +279,22 @@ static void adopt(mo_loading *l)
   opt->phase = MO_READY;
 }
 
-/* A rank without memory stops the others before they start to read. */
-static void take_and_get(mo_loading *l)
+/* This rank's part before the first byte. */
+static mousse_status get_ready(mo_loading *l, const char *call)
 {
   mousse_optimizer *opt = l->s.opt;
-  const mousse_status mine = take_lists(l) ? MOUSSE_OK
-                                           : mo_fail(&opt->error, MOUSSE_NO_MEMORY,
-                                                     "no memory to read the saved state into");
-  l->s.status = mo_ranks_agree(&opt->comm, mine, &opt->error);
+  if (l->s.read == NULL)
+    return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT, "%s: read must not be NULL", call);
+  return take_lists(l)
+             ? MOUSSE_OK
+             : mo_fail(&opt->error, MOUSSE_NO_MEMORY, "no memory to read the saved state into");
+}
+
+/* A rank without memory or callback stops the others before they start to read. */
+static void take_and_get(mo_loading *l, const char *call)
+{
+  mousse_optimizer *opt = l->s.opt;
+  l->s.status = mo_ranks_agree(&opt->comm, get_ready(l, call), &opt->error);
   if (l->s.status == MOUSSE_COMM) opt->phase = MO_BROKEN;
   if (mo_loading_good(l)) get_all(l);
 }
@@ -291,12 +304,10 @@ static mousse_status load(mousse_optimizer *opt, const char *call, mousse_read_f
 {
   if (opt == NULL || opt->phase != MO_BROKEN || !opt->prepared)
     MO_TRY(mo_require(opt, MO_READY, call));
-  if (read == NULL)
-    return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT, "%s: read must not be NULL", call);
   const mo_phase before = opt->phase;
   opt->phase = MO_READY; /* the stream breaks it again if ranks cannot be reached */
   mo_state_stream_start(&l->s, opt, NULL, read, user);
-  take_and_get(l);
+  take_and_get(l, call);
   if (mo_loading_good(l))
     adopt(l);
   else if (before == MO_BROKEN)

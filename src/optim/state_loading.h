@@ -10,6 +10,7 @@ typedef struct mo_loading {
   mo_arena arrays, lists; /* arrays: laid out like the live ones */
   mo_state_record *records;
   bool *seen, *taken; /* for each parameter: in the stream; and fits */
+  bool *changed;      /* a fixed option of it was another */
   bool *told;         /* for each option of each group: a difference was reported */
   size_t *first_told; /* for each group */
   uint64_t steps;

@@ -1,4 +1,6 @@
 /* state_save.c - saving: a versioned, checksummed stream keyed by parameter names. */
+#include "comm/ranks.h"
+#include "optim/exchange.h"
 #include "optim/shares.h"
 #include "optim/state_format.h"
 
@@ -64,8 +66,12 @@ static void put_param(mo_state_stream *s, const mo_param *param)
 mousse_status mousse_save(mousse_optimizer *opt, mousse_write_fn write, void *user)
 {
   MO_TRY(mo_require(opt, MO_READY, "mousse_save"));
-  if (write == NULL)
-    return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT, "mousse_save: write must not be NULL");
+  const mousse_status mine = write != NULL ? MOUSSE_OK
+                                           : mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT,
+                                                     "mousse_save: write must not be NULL");
+  const mousse_status agreed = mo_ranks_agree(&opt->comm, mine, &opt->error);
+  if (agreed == MOUSSE_COMM) return mo_come_apart(opt, "save the state");
+  MO_TRY(agreed);
   mo_state_stream s;
   mo_state_stream_start(&s, opt, write, NULL, user);
   const uint32_t version = MO_STATE_VERSION, count = (uint32_t)opt->param_count;

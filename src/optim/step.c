@@ -4,6 +4,7 @@
  * that nothing can fail but communication.
  */
 #include "base/team.h"
+#include "comm/ranks.h"
 #include "linalg/blas.h"
 #include "linalg/vector.h"
 #include "optim/exchange.h"
@@ -114,26 +115,21 @@ static const mo_param *first_not_finite(const mousse_optimizer *opt)
 }
 
 /* Every rank must come to the same decision, even if only one of them sees the bad gradient,
- * lacks an input or has an observer. */
+ * lacks an input or has an observer; a refusal is put into words by the first rank that has a
+ * reason. */
 static mousse_status check_gradients(mousse_optimizer *opt)
 {
   look_at_gradients(opt);
   MO_TRY(find_clip(opt));
-  const mousse_status inputs = mo_check_inputs(opt);
+  mousse_status mine = mo_check_inputs(opt);
   const mo_param *bad = first_not_finite(opt);
-  mo_verdict verdict = {bad != NULL, opt->observe != NULL, inputs != MOUSSE_OK};
+  if (mine == MOUSSE_OK && bad != NULL) mine = not_finite(opt, bad);
+  mo_verdict verdict = {mine != MOUSSE_OK, opt->observe != NULL};
   MO_TRY(mo_exchange_verdicts(opt, &verdict));
   opt->watched = verdict.observer;
-  if (inputs != MOUSSE_OK) return inputs;
-  if (bad != NULL) return not_finite(opt, bad);
-  if (verdict.bad_input)
-    return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT,
-                   "an input of an algorithm is missing or not finite on another rank; nothing "
-                   "was changed");
-  if (verdict.bad_gradient)
-    return mo_fail(&opt->error, MOUSSE_NOT_FINITE,
-                   "a gradient on another rank is not finite; nothing was changed");
-  return MOUSSE_OK;
+  if (!verdict.refused) return MOUSSE_OK;
+  const mousse_status agreed = mo_ranks_agree(&opt->comm, mine, &opt->error);
+  return agreed == MOUSSE_COMM ? mo_come_apart(opt, "compare gradients") : agreed;
 }
 
 static void update_one(void *context, size_t item, int thread)
@@ -178,6 +174,8 @@ static void count_step(mousse_optimizer *opt)
     mo_param *param = &opt->params[i];
     if (param->skipped) continue;
     param->steps++;
+    param->begun = param->wrapped = true;
+    param->changed = false;
     param->weight_sum += mo_wrapper_weight(opt, param);
   }
 }

@@ -134,6 +134,8 @@ static void update(mousse_optimizer *opt, mo_param *param, mo_shape shape, size_
   const float *grad = take_grad(opt, param, place, count, &work);
   const mo_update u = {.shape = shape,
                        .step = param->steps + 1,
+                       .first = !param->begun,
+                       .changed = param->changed,
                        .stagger_offset = param->stagger_offset,
                        .value = mo_wrapper_before(opt, param, start, count, value),
                        .grad = grad,

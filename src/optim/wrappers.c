@@ -41,14 +41,19 @@ static float *array_of(const mo_param *param, const char *name, size_t start)
   return NULL;
 }
 
+static bool is_wrapped(const mo_param *param)
+{
+  return param->wrapped && param->steps > 0;
+}
+
 float *mo_wrapper_before(const mousse_optimizer *opt, const mo_param *param, size_t start,
                          size_t count, float *value)
 {
   float *base = array_of(param, "base", start), *iterate = array_of(param, "iterate", start);
   if (base == NULL) return value;
-  if (param->steps == 0) memcpy(base, value, count * sizeof *value);
+  if (!is_wrapped(param)) memcpy(base, value, count * sizeof *value);
   if (opt->options.wrapper != MO_SCHEDULE_FREE) return value;
-  if (param->steps == 0) memcpy(iterate, value, count * sizeof *value);
+  if (!is_wrapped(param)) memcpy(iterate, value, count * sizeof *value);
   return iterate;
 }
 
@@ -112,7 +117,7 @@ void mo_wrapper_after(const mousse_optimizer *opt, const mo_param *param, size_t
         (float)o->schedule_free_beta);
   if (average == NULL) return;
   const float *w = base != NULL ? base : value;
-  if ((double)step <= o->average_from || step == 1)
+  if ((double)step <= o->average_from || !is_wrapped(param))
     memcpy(average, w, count * sizeof *average);
   else
     follow(average, w, count, (float)(1.0 / o->average_horizon));
@@ -124,14 +129,17 @@ static void put_evaluated(const mousse_optimizer *opt, const mo_param *param, si
 {
   const float *base = array_of(param, "base", start), *e = array_of(param, "average", start);
   const float weight = (float)opt->options.average_weight;
-  if (base != NULL && param->steps > 0)
+  const size_t place = param->own->first + start;
+  if (base != NULL && is_wrapped(param))
     memcpy(to, base, count * sizeof *to);
-  else if (param->storage.value_type != MOUSSE_FLOAT32 && param->steps > 0)
+  else if (param->storage.value_type != MOUSSE_FLOAT32) {
     /* gcc-suppress null-argument - values that are no float32 have master copies */
     memcpy(to, array_of(param, "master", start), count * sizeof *to);
-  else
-    mo_read_value(&param->storage, param->shape, param->own->first + start, count, to);
-  for (size_t i = 0; e != NULL && param->steps > 0 && i < count; i++)
+    mo_take_over(&param->storage, param->shape, place, count, to);
+  } else {
+    mo_read_value(&param->storage, param->shape, place, count, to);
+  }
+  for (size_t i = 0; e != NULL && is_wrapped(param) && i < count; i++)
     to[i] += weight * (e[i] - to[i]);
 }
 

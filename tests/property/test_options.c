@@ -97,6 +97,52 @@ static void test_clipping_is_switched_before_prepare(void **state)
   rig_stop(&r);
 }
 
+/* Bytes that an optimizer of one matrix under these options would hold. */
+static size_t planned(const char *algorithm, size_t rows, size_t cols, const char *basis,
+                      const char *option, double value)
+{
+  rig r;
+  size_t bytes = 0;
+  rig_start(&r, NULL);
+  rig_add(&r, algorithm, rows, cols, basis);
+  if (option != NULL) assert_set(r.opt, 0, option, value);
+  if (mousse_plan(r.opt, 0, &bytes) != MOUSSE_OK) fail_msg("%s", mousse_error(r.opt));
+  rig_stop(&r);
+  return bytes;
+}
+
+static void assert_options_take_no_memory(const char *algorithm, const char *basis)
+{
+  static const size_t shapes[][2] = {{24, 24}, {6, 50}, {50, 6}};
+  const mousse_option *o;
+  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+    const size_t rows = shapes[s][0], cols = shapes[s][1];
+    const size_t usual = planned(algorithm, rows, cols, basis, NULL, 0);
+    for (size_t i = 0; (o = mousse_algorithm_option(algorithm, i)) != NULL; i++)
+      for (double value = o->min; !o->fixed && value <= o->max;
+           value = o->choices != NULL || value == o->max ? value + 1 : o->max)
+        if (planned(algorithm, rows, cols, basis, o->name, value) > usual)
+          fail_msg("%s (%s) %zux%zu: %s = %g takes memory, but may be set after prepare",
+                   algorithm, basis, rows, cols, o->name, value);
+  }
+}
+
+/* What may change between steps finds the memory that it needs: prepare has taken it. */
+static void test_memory_is_for_all_that_may_be_set_later(void **state)
+{
+  (void)state;
+  const char *name;
+  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++)
+    assert_options_take_no_memory(name, "");
+  const mousse_option *o;
+  char basis[80];
+  for (size_t i = 0; (o = mousse_algorithm_option("spectral", i)) != NULL; i++)
+    for (size_t k = 0; o->fixed && o->choices != NULL && o->choices[k] != NULL; k++) {
+      snprintf(basis, sizeof basis, "%s=%s", o->name, o->choices[k]);
+      assert_options_take_no_memory("spectral", basis);
+    }
+}
+
 static void test_all_groups_or_none(void **state)
 {
   (void)state;
@@ -280,6 +326,7 @@ int main(void)
       cmocka_unit_test(test_factors_multiply_the_learning_rate),
       cmocka_unit_test(test_clipping),
       cmocka_unit_test(test_clipping_is_switched_before_prepare),
+      cmocka_unit_test(test_memory_is_for_all_that_may_be_set_later),
       cmocka_unit_test(test_all_groups_or_none),
       cmocka_unit_test(test_text_goes_round),
       cmocka_unit_test(test_the_callers_words),

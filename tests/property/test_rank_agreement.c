@@ -20,8 +20,10 @@ struct player {
   mousse_optimizer *opt;
   variation vary;
   float w[3][35], g[3][35];
-  bool swap, other_shape, no_memory, fewer, null_gradient, other_gradient;
-  const char *algorithm;
+  bool swap, other_shape, no_memory, fewer, null_gradient, other_gradient, no_callback;
+  float covariance[49];          /* of the inputs of a and b, where the algorithm takes one */
+  float bad_input, bad_gradient; /* an element of them, unless it is 0 */
+  const char *algorithm, *name;  /* name: of a; NULL: "a" */
   mousse_status status;
   char error[600];
   blob saved;
@@ -43,7 +45,7 @@ static mousse_status add(player *p, int which, int group)
 {
   static const char *const names[] = {"a", "b", "c"};
   const mousse_tensor t = {.struct_size = sizeof t,
-                           .name = names[which],
+                           .name = which == 0 && p->name != NULL ? p->name : names[which],
                            .rows = p->other_shape && which == 1 ? 7 : 5,
                            .cols = p->other_shape && which == 1 ? 5 : 7,
                            .grad_type = MOUSSE_FLOAT32,
@@ -60,7 +62,11 @@ static mousse_status build(player *p)
   if (!s) s = add(p, p->swap ? 1 : 0, group);
   if (!s) s = add(p, p->swap ? 0 : 1, group);
   if (!s && !p->fewer) s = add(p, 2, other);
-  return s;
+  for (size_t i = 0; i < 7; i++) p->covariance[8 * i] = 1;
+  if (p->bad_input != 0.0f) p->covariance[3] = p->bad_input;
+  if (s || mousse_algorithm_input(p->algorithm, 0) == NULL) return s;
+  s = mousse_bind_input(p->opt, "a", "input_covariance", p->covariance);
+  return s ? s : mousse_bind_input(p->opt, "b", "input_covariance", p->covariance);
 }
 
 static mousse_status run(player *p)
@@ -70,11 +76,12 @@ static mousse_status run(player *p)
   for (int step = 0; !s && step < 2; step++) {
     for (size_t i = 0; i < 3; i++) fill_normal(p->g[i], 35, 1, (uint64_t)step, i);
     if (p->other_gradient) p->g[1][3] = 1e20f;
+    if (p->bad_gradient != 0.0f) p->g[1][3] = p->bad_gradient;
     if (p->null_gradient) s = mousse_rebind(p->opt, "b", p->w[1], NULL);
     if (!s) s = mousse_step(p->opt);
   }
   if (!s) s = mousse_state_read(p->opt, "c", "momentum", read, 35);
-  if (!s) s = mousse_save(p->opt, blob_write, &p->saved);
+  if (!s) s = mousse_save(p->opt, p->no_callback ? NULL : blob_write, &p->saved);
   return s;
 }
 
@@ -118,10 +125,10 @@ static void done(player *players)
 }
 
 /* Every rank has this status, and a sentence with these words in it. */
-static void assert_all(const player *odd, mousse_status status, const char *const *words)
+static void assert_agreed(const player *usual, const player *odd, mousse_status status,
+                          const char *const *words)
 {
-  const player usual = {.algorithm = "mousse"};
-  player *players = play_all(&usual, odd, -1);
+  player *players = play_all(usual, odd, -1);
   for (int rank = 0; rank < RANKS; rank++) {
     if (players[rank].status != status)
       fail_msg("rank %d: status %d, %s", rank, players[rank].status, players[rank].error);
@@ -130,6 +137,12 @@ static void assert_all(const player *odd, mousse_status status, const char *cons
         fail_msg("rank %d: '%s' is not in: %s", rank, words[i], players[rank].error);
   }
   done(players);
+}
+
+static void assert_all(const player *odd, mousse_status status, const char *const *words)
+{
+  const player usual = {.algorithm = "mousse"};
+  assert_agreed(&usual, odd, status, words);
 }
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -169,6 +182,11 @@ static void set_param(player *p)
   p->status = mousse_set_param(p->opt, "b", "lr_factor", 0.5);
 }
 
+static void set_steps(player *p)
+{
+  p->status = mousse_set_param(p->opt, "b", "steps", 12);
+}
+
 static void test_other_options(void **state)
 {
   (void)state;
@@ -179,6 +197,23 @@ static void test_other_options(void **state)
   assert_all(&factor, MOUSSE_INVALID_ARGUMENT, WORDS("lr_factor is 1 ", "lr_factor is 0.5 "));
   const player param = {.algorithm = "mousse", .vary = set_param};
   assert_all(&param, MOUSSE_INVALID_ARGUMENT, WORDS("'b'", "lr_factor 0.5"));
+  const player steps = {.algorithm = "mousse", .vary = set_steps};
+  assert_all(&steps, MOUSSE_INVALID_ARGUMENT, WORDS("'b'", "steps 12"));
+}
+
+/* Names that only differ where a sentence does not show them. */
+static void test_long_names(void **state)
+{
+  (void)state;
+  char one[400], other[400];
+  memset(one, 'n', sizeof one - 1);
+  one[sizeof one - 1] = '\0';
+  memcpy(other, one, sizeof other);
+  other[sizeof other - 2] = 'm';
+  const player usual = {.algorithm = "mousse", .name = one},
+               odd = {.algorithm = "mousse", .name = other};
+  assert_agreed(&usual, &usual, MOUSSE_OK, (const char *const[]){NULL});
+  assert_agreed(&usual, &odd, MOUSSE_INVALID_ARGUMENT, WORDS("parameter 0 is 'nnn", "rank 1"));
 }
 
 static void test_no_memory_on_one_rank(void **state)
@@ -193,6 +228,43 @@ static void test_a_gradient_that_only_some_ranks_have(void **state)
   (void)state;
   const player odd = {.algorithm = "mousse", .null_gradient = true};
   assert_all(&odd, MOUSSE_INVALID_ARGUMENT, WORDS("'b'", "1 of 3 ranks"));
+}
+
+/* A step that one rank cannot make is refused on all, by one status and that rank's sentence. */
+static void test_a_step_that_one_rank_refuses(void **state)
+{
+  (void)state;
+  const player bad = {.algorithm = "mousse", .bad_gradient = NAN};
+  assert_all(&bad, MOUSSE_NOT_FINITE, WORDS("rank 1", "'b' is", "row 0, column 3"));
+  const player usual = {.algorithm = "newtonmuon"};
+  const player input = {.algorithm = "newtonmuon", .bad_input = INFINITY};
+  assert_agreed(&usual, &input, MOUSSE_NOT_FINITE, WORDS("rank 1", "input_covariance", "'a'"));
+  const player both = {.algorithm = "newtonmuon", .bad_gradient = NAN};
+  assert_agreed(&both, &input, MOUSSE_NOT_FINITE, WORDS("'b' is"));
+}
+
+static void take_input(player *p)
+{
+  p->status = mousse_bind_input(p->opt, "b", "input_covariance", NULL);
+}
+
+/* Ranks with different reasons go by the first of them. */
+static void test_different_reasons(void **state)
+{
+  (void)state;
+  const player bad = {.algorithm = "newtonmuon", .bad_gradient = NAN};
+  const player lacks = {.algorithm = "newtonmuon", .vary = take_input};
+  assert_agreed(&bad, &lacks, MOUSSE_NOT_FINITE, WORDS("the gradient of 'b'"));
+  const player usual = {.algorithm = "newtonmuon"};
+  assert_agreed(&usual, &lacks, MOUSSE_INVALID_ARGUMENT, WORDS("rank 1", "needs the input"));
+}
+
+/* Rank 0 alone calls it, but a rank without one must not leave the others waiting. */
+static void test_a_callback_that_one_rank_lacks(void **state)
+{
+  (void)state;
+  const player odd = {.algorithm = "mousse", .no_callback = true};
+  assert_all(&odd, MOUSSE_INVALID_ARGUMENT, WORDS("rank 1", "write must not be NULL"));
 }
 
 /* Gradients that somebody forgot to average: wrong, but all ranks go on together. */
@@ -234,7 +306,9 @@ static void test_every_call_may_fail_to_communicate(void **state)
 /* A load whose communication fails: COMM as well, and then only load and destroy. */
 typedef struct loader {
   blob *saved;
+  bool no_callback;
   mousse_status loaded, stepped;
+  char error[600];
 } loader;
 
 static void load(meeting_member *self, const mousse_comm *comm)
@@ -253,14 +327,15 @@ static void load(meeting_member *self, const mousse_comm *comm)
     abort();
   l->loaded = mousse_prepare(opt);
   blob_rewind(&reading);
-  if (!l->loaded) l->loaded = mousse_load(opt, blob_read, &reading);
+  if (!l->loaded) l->loaded = mousse_load(opt, l->no_callback ? NULL : blob_read, &reading);
+  snprintf(l->error, sizeof l->error, "%s", mousse_error(opt));
   l->stepped = mousse_step(opt);
   mousse_destroy(opt);
 }
 
-static void test_a_load_that_cannot_communicate(void **state)
+/* The state of two matrices that nothing was done to. */
+static blob saved_state(void)
 {
-  (void)state;
   rig r;
   blob saved;
   rig_start(&r, NULL);
@@ -268,11 +343,34 @@ static void test_a_load_that_cannot_communicate(void **state)
   rig_add(&r, "sgd", 3, 4, "");
   rig_prepare(&r);
   rig_save(&r, &saved);
+  rig_stop(&r);
+  return saved;
+}
+
+static void test_a_load_that_one_rank_lacks_the_callback_of(void **state)
+{
+  (void)state;
+  blob saved = saved_state();
+  loader loaders[RANKS] = {{.saved = &saved}, {&saved, .no_callback = true}, {.saved = &saved}};
+  void *users[RANKS] = {&loaders[0], &loaders[1], &loaders[2]};
+  meeting_run(RANKS, -1, load, users);
+  for (int rank = 0; rank < RANKS; rank++) {
+    assert_int_equal(loaders[rank].loaded, MOUSSE_INVALID_ARGUMENT);
+    assert_non_null(strstr(loaders[rank].error, "rank 1: mousse_load: read must not be NULL"));
+    assert_int_equal(loaders[rank].stepped, MOUSSE_OK);
+  }
+  blob_free(&saved);
+}
+
+static void test_a_load_that_cannot_communicate(void **state)
+{
+  (void)state;
+  blob saved = saved_state();
   for (int n = 0;; n++) {
     loader loaders[RANKS];
     void *users[RANKS];
     for (int rank = 0; rank < RANKS; rank++) {
-      loaders[rank] = (loader){&saved, MOUSSE_OK, MOUSSE_OK};
+      loaders[rank] = (loader){.saved = &saved};
       users[rank] = &loaders[rank];
     }
     meeting_run(RANKS, n, load, users);
@@ -285,7 +383,6 @@ static void test_a_load_that_cannot_communicate(void **state)
     if (loaders[0].loaded == MOUSSE_OK) break;
   }
   blob_free(&saved);
-  rig_stop(&r);
 }
 
 int main(void)
@@ -294,10 +391,15 @@ int main(void)
       cmocka_unit_test(test_another_order),
       cmocka_unit_test(test_another_shape_algorithm_or_number),
       cmocka_unit_test(test_other_options),
+      cmocka_unit_test(test_long_names),
       cmocka_unit_test(test_no_memory_on_one_rank),
       cmocka_unit_test(test_a_gradient_that_only_some_ranks_have),
+      cmocka_unit_test(test_a_step_that_one_rank_refuses),
+      cmocka_unit_test(test_different_reasons),
+      cmocka_unit_test(test_a_callback_that_one_rank_lacks),
       cmocka_unit_test(test_other_gradients_do_not_part_the_ranks),
       cmocka_unit_test(test_every_call_may_fail_to_communicate),
+      cmocka_unit_test(test_a_load_that_one_rank_lacks_the_callback_of),
       cmocka_unit_test(test_a_load_that_cannot_communicate),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -260,6 +260,128 @@ static void test_state_goes_over_by_name(void **state)
   }
 }
 
+/* How far two runs are apart, relative to the way of the second since `start`. */
+static double apart(const rig *found, const rig *expected, const float *start)
+{
+  double off = 0, way = 0;
+  for (size_t i = 0; i < expected->params[0].count; i++) {
+    const double w = (double)expected->params[0].value[i];
+    off += pow((double)found->params[0].value[i] - w, 2);
+    way += pow(w - (double)start[i], 2);
+  }
+  return sqrt(off / way);
+}
+
+enum { FORM_ROWS = 24, FORM_COLS = 16, FORM_BYTES = FORM_ROWS * FORM_COLS * sizeof(float) };
+
+/* The fused form keeps other roots than the plain one: a state goes over from one to the other,
+ * long before the next refresh. */
+static void test_state_of_another_form(void **state)
+{
+  (void)state;
+  static const char *const pairs[][2] = {{"form=fused", "form=plain"},
+                                         {"form=plain", "form=fused"},
+                                         {"form=fused", "form=fused outer=off"}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    rig from, to, refreshed;
+    blob saved;
+    rig_single(&from, NULL, "mousse", FORM_ROWS, FORM_COLS, pairs[i][0]);
+    rig_single(&to, NULL, "mousse", FORM_ROWS, FORM_COLS, pairs[i][1]);
+    run(&from, 1, 4);
+    rig_save(&from, &saved);
+    rig_load(&to, &saved);
+    float *start = rig_weights(&from);
+    memcpy(to.params[0].value, start, FORM_BYTES);
+    run(&to, 5, 9);
+    /* In the form of now from the beginning, and refreshed in the step after that load. */
+    rig_single(&refreshed, NULL, "mousse", FORM_ROWS, FORM_COLS, pairs[i][1]);
+    run(&refreshed, 1, 4);
+    memcpy(refreshed.params[0].value, start, FORM_BYTES);
+    assert_int_equal(mousse_set(refreshed.opt, 0, "refresh_every", 4), MOUSSE_OK);
+    run(&refreshed, 5, 5);
+    assert_int_equal(mousse_set(refreshed.opt, 0, "refresh_every", 10), MOUSSE_OK);
+    run(&refreshed, 6, 9);
+    if (apart(&to, &refreshed, start) > 1e-3)
+      fail_msg("%s after %s: %g", pairs[i][1], pairs[i][0], apart(&to, &refreshed, start));
+    free(start);
+    blob_free(&saved);
+    rig_stop(&refreshed);
+    rig_stop(&to);
+    rig_stop(&from);
+  }
+}
+
+/* Nor does an option that may be set between steps part the forms. */
+static void test_forms_stay_alike(void **state)
+{
+  (void)state;
+  rig fused, plain;
+  rig_single(&fused, NULL, "spectral", FORM_ROWS, FORM_COLS, "inner=kron form=fused");
+  rig_single(&plain, NULL, "spectral", FORM_ROWS, FORM_COLS, "inner=kron form=plain");
+  run(&fused, 1, 4);
+  run(&plain, 1, 4);
+  float *start = rig_weights(&plain);
+  memcpy(fused.params[0].value, start, FORM_BYTES);
+  assert_int_equal(mousse_set_text(fused.opt, 0, "divisor", "schatten4"), MOUSSE_OK);
+  assert_int_equal(mousse_set_text(plain.opt, 0, "divisor", "schatten4"), MOUSSE_OK);
+  run(&fused, 5, 9);
+  run(&plain, 5, 9);
+  if (apart(&fused, &plain, start) > 1e-3) fail_msg("%g", apart(&fused, &plain, start));
+  free(start);
+  rig_stop(&plain);
+  rig_stop(&fused);
+}
+
+static bool has_moved(rig *r, uint64_t step)
+{
+  float *before = rig_weights(r);
+  rig_step(r, step);
+  const bool moved = !rig_weights_are(r, before);
+  free(before);
+  return moved;
+}
+
+/* A number of steps, with the moments or without, is no basis and no root: what a first step
+ * makes is made, and weights move from then on. */
+static void test_steps_without_their_state(void **state)
+{
+  (void)state;
+  const char *algorithm, *name;
+  for (size_t a = 0; (algorithm = mousse_algorithm_name(a)) != NULL; a++)
+    for (int moments = 0; moments < 2; moments++) {
+      rig r;
+      rig_single(&r, NULL, algorithm, 4, 5, "weight_decay=0");
+      assert_int_equal(mousse_set_param(r.opt, "p0", "steps", 3), MOUSSE_OK);
+      for (size_t i = 0; moments && (name = mousse_state_name(r.opt, "p0", i)) != NULL; i++) {
+        float data[20];
+        fill_normal(data, 20, 1, 7, i);
+        if (strcmp(name, "momentum") == 0 && mousse_state_count(r.opt, "p0", name) == 20)
+          assert_int_equal(mousse_state_write(r.opt, "p0", name, data, 20), MOUSSE_OK);
+      }
+      for (uint64_t t = 1; t <= 5; t++)
+        if (!has_moved(&r, t) && !(t == 1 && first_step_is_idle(algorithm)))
+          fail_msg("%s stands still in step %d", algorithm, (int)t);
+      rig_stop(&r);
+    }
+}
+
+/* No gradient in the first step: no subspace either, until there is one. */
+static void test_a_first_gradient_of_zero(void **state)
+{
+  (void)state;
+  const char *algorithm;
+  for (size_t a = 0; (algorithm = mousse_algorithm_name(a)) != NULL; a++) {
+    rig r;
+    rig_single(&r, NULL, algorithm, 4, 5, "weight_decay=0");
+    memset(r.params[0].grad, 0, 20 * sizeof(float));
+    if (r.params[0].inputs[0] != NULL) fill_inputs(&r.params[0], 0);
+    assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+    for (uint64_t t = 2; t <= 4; t++)
+      if (!has_moved(&r, t)) fail_msg("%s stands still in step %d", algorithm, (int)t);
+    rig_stop(&r);
+  }
+}
+
 /* Read in the units of the gradient, whatever scale the state is kept on. */
 static void test_state_is_read_in_true_units(void **state)
 {
@@ -279,6 +401,42 @@ static void test_state_is_read_in_true_units(void **state)
   free(again);
   free(momentum);
   rig_stop(&r);
+}
+
+/* Ordinary numbers written where gradients were tiny so far: they are there, and the state can be
+ * saved and loaded. */
+static void test_any_numbers_can_be_written(void **state)
+{
+  (void)state;
+  const char *algorithm, *name;
+  static const float sizes[] = {1e-6f, 1.0f, 1e6f};
+  for (size_t a = 0; (algorithm = mousse_algorithm_name(a)) != NULL; a++) {
+    rig r;
+    blob saved;
+    rig_single(&r, NULL, algorithm, 4, 5, "");
+    for (int t = 0; t < 2; t++) {
+      for (size_t i = 0; i < 20; i++) r.params[0].grad[i] = 1e-36f * (float)(i * i % 7 + 1);
+      fill_inputs(&r.params[0], 1);
+      assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+    }
+    for (size_t i = 0; (name = mousse_state_name(r.opt, "p0", i)) != NULL; i++) {
+      size_t count = 0;
+      float *data = state_of(&r, "p0", name, &count), *back = NULL;
+      const float size = sizes[i % 3];
+      for (size_t k = 0; k < count; k++) data[k] = size * (float)(k % 5);
+      assert_int_equal(mousse_state_write(r.opt, "p0", name, data, count), MOUSSE_OK);
+      back = state_of(&r, "p0", name, &count);
+      for (size_t k = 0; k < count; k++)
+        if (back[k] != data[k])
+          fail_msg("%s: %g in %s became %g", algorithm, (double)data[k], name, (double)back[k]);
+      free(back);
+      free(data);
+    }
+    rig_save(&r, &saved);
+    rig_load(&r, &saved);
+    blob_free(&saved);
+    rig_stop(&r);
+  }
 }
 
 static void test_bad_access(void **state)
@@ -351,7 +509,12 @@ int main(void)
       cmocka_unit_test(test_earlier_versions_are_read),
       cmocka_unit_test(test_forged_numbers),
       cmocka_unit_test(test_state_goes_over_by_name),
+      cmocka_unit_test(test_state_of_another_form),
+      cmocka_unit_test(test_forms_stay_alike),
+      cmocka_unit_test(test_steps_without_their_state),
+      cmocka_unit_test(test_a_first_gradient_of_zero),
       cmocka_unit_test(test_state_is_read_in_true_units),
+      cmocka_unit_test(test_any_numbers_can_be_written),
       cmocka_unit_test(test_bad_access),
       cmocka_unit_test(test_state_moves_between_types),
   };

@@ -288,6 +288,32 @@ static void test_any_number_of_ranks(void **state)
   }
 }
 
+/* A number of steps alone: what the wrappers keep begins with the weights as they are. */
+static void test_steps_without_their_state(void **state)
+{
+  (void)state;
+  for (size_t o = 0; o < OBJECTS; o++) {
+    rig r, usual;
+    float found[COUNT], expected[COUNT];
+    start(&r, "sgd", "mu=0 weight_decay=0", objects[o]);
+    start(&usual, "sgd", "mu=0 weight_decay=0", objects[o]);
+    assert_int_equal(mousse_set_param(r.opt, "p0", "steps", 100), MOUSSE_OK);
+    read_weights(&r, found);
+    assert_memory_equal(found, r.params[0].value, sizeof found);
+    for (uint64_t t = 1; t <= 3; t++) rig_step(&r, t), rig_step(&usual, t);
+    read_weights(&r, found);
+    read_weights(&usual, expected);
+    for (size_t i = 0; i < COUNT; i++) {
+      const double seen = (double)r.params[0].value[i] - (double)usual.params[0].value[i];
+      if (fabs(seen) > 0.2 || fabs((double)found[i] - (double)expected[i]) > 0.2)
+        fail_msg("%s: %g, %g instead of about %g, %g", objects[o], (double)r.params[0].value[i],
+                 (double)found[i], (double)usual.params[0].value[i], (double)expected[i]);
+    }
+    rig_stop(&usual);
+    rig_stop(&r);
+  }
+}
+
 /* 16 bits, stored by columns: the floats behind them are what is evaluated. */
 static void test_other_tensors(void **state)
 {
@@ -334,6 +360,43 @@ static void test_other_tensors(void **state)
     }
 }
 
+/* What is evaluated of 16 bits is the master only where the value is that, rounded: not before the
+ * first step with a state that has none, nor after somebody has written another value. */
+static void test_values_of_others(void **state)
+{
+  (void)state;
+  rig plain, r;
+  blob saved;
+  uint16_t value[COUNT];
+  float weights[COUNT];
+  start(&plain, "sgd", "", "");
+  rig_step(&plain, 1);
+  rig_save(&plain, &saved);
+  rig_start(&r, NULL);
+  rig_param *p = rig_new_param(&r, ROWS, COLS);
+  assert_int_equal(mousse_add_group(r.opt, "sgd", &p->group), MOUSSE_OK);
+  const mousse_tensor t = {.struct_size = sizeof t,
+                           .name = "p0",
+                           .rows = ROWS,
+                           .cols = COLS,
+                           .value_type = MOUSSE_BFLOAT16,
+                           .value = value,
+                           .grad = p->grad};
+  assert_int_equal(mousse_add_tensor(r.opt, p->group, &t), MOUSSE_OK);
+  for (size_t i = 0; i < COUNT; i++) value[i] = mo_saturate_bfloat16((float)i);
+  rig_prepare(&r);
+  rig_load(&r, &saved);
+  read_weights(&r, weights);
+  for (size_t i = 0; i < COUNT; i++) assert_true(weights[i] == (float)i);
+  assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+  for (size_t i = 0; i < COUNT; i++) value[i] = mo_saturate_bfloat16(100.0f + (float)i);
+  read_weights(&r, weights);
+  for (size_t i = 0; i < COUNT; i++) assert_true(weights[i] == 100.0f + (float)i);
+  blob_free(&saved);
+  rig_stop(&r);
+  rig_stop(&plain);
+}
+
 static void test_misuse(void **state)
 {
   (void)state;
@@ -363,7 +426,9 @@ int main(void)
       cmocka_unit_test(test_reductions),
       cmocka_unit_test(test_state_without_it),
       cmocka_unit_test(test_any_number_of_ranks),
+      cmocka_unit_test(test_steps_without_their_state),
       cmocka_unit_test(test_other_tensors),
+      cmocka_unit_test(test_values_of_others),
       cmocka_unit_test(test_misuse),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

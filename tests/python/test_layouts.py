@@ -69,6 +69,19 @@ class Layouts(unittest.TestCase):
             alone = steps(torch.nn.Parameter(starts[e].clone()), [g[e].clone() for g in gradients])
             self.assertTrue(torch.equal(together[e], alone))
 
+    def test_arrays_of_experts(self):
+        weight = torch.nn.Parameter(numbers(3, 12, 20))
+        optimizer = mousse.torch.Optimizer([{"params": [weight], "algorithm": "muon", "experts": True}])
+        weight.grad = numbers(3, 12, 20, seed=5)
+        optimizer.step()
+        self.assertTrue(torch.equal(optimizer.arrays(weight)["momentum"], weight.grad.reshape(3, 240)))
+
+    def test_gradients_that_are_negated_views(self):
+        for start in (self.start.clone(), self.start.t().contiguous().t()):
+            negated = [torch._neg_view(-g) for g in self.gradients]
+            self.assertTrue(negated[0].is_neg())
+            self.assertTrue(torch.equal(steps(torch.nn.Parameter(start), negated), self.expected))
+
     def test_16_bits(self):
         for dtype in (torch.bfloat16, torch.float16):
             weight = torch.nn.Parameter(self.start.to(dtype))
@@ -89,6 +102,8 @@ class Layouts(unittest.TestCase):
 
         refused(torch.ones(4, 4, dtype=torch.float64), torch.ones(4, 4, dtype=torch.float64), "float64.*float32")
         refused(torch.ones(4, 4, dtype=torch.complex64), torch.ones(4, 4, dtype=torch.complex64), "complex64")
+        refused(torch.ones(0), torch.ones(0), "no elements")
+        refused(torch.ones(0, 4), torch.ones(0, 4), "0x4.*no elements")
         refused(torch.ones(4, 4, device="meta"), torch.ones(4, 4, device="meta"), "on meta")
         table = torch.nn.Embedding(6, 4, sparse=True)
         table(torch.tensor([1])).sum().backward()

@@ -42,7 +42,12 @@ class Arrays(unittest.TestCase):
             mousse.numpy.Optimizer({"w": w.T}, "muon")
         with self.assertRaisesRegex(mousse.UnknownName, "did you mean lr"):
             mousse.numpy.Optimizer({"w": w}, "muon", learning_rate=1)
+        for empty in (numpy.zeros(0, numpy.float32), numpy.zeros((0, 3), numpy.float32)):
+            with self.assertRaisesRegex(ValueError, "no elements"):
+                mousse.numpy.Optimizer({"e": empty}, "adamw")
         optimizer = self.make(w, b)
+        with self.assertRaisesRegex(ValueError, "under 'lion'.*muon, adamw"):
+            optimizer.set("lr", 0.1, "lion")
         with self.assertRaisesRegex(ValueError, "gradient of w"):
             optimizer.step({"w": numbers(6, 8)})
         with self.assertRaisesRegex(ValueError, "no parameter 'x'"):
@@ -50,6 +55,13 @@ class Arrays(unittest.TestCase):
         with self.assertRaises(mousse.NotFinite):
             optimizer.step({"w": numpy.full((8, 6), numpy.inf, numpy.float32)})
         self.assertTrue(numpy.array_equal(w, numbers(8, 6)))
+
+    def test_scalars_and_other_orders(self):
+        scale, w = numpy.array(1, numpy.float32), numbers(8, 6)
+        optimizer = mousse.numpy.Optimizer({"scale": scale, "w": w}, "sgd", lr=0.5, mu=0)
+        optimizer.step({"scale": numpy.float32(1), "w": numpy.asfortranarray(numbers(8, 6))})
+        self.assertEqual(float(scale), 0.5)
+        self.assertTrue(numpy.array_equal(w, numbers(8, 6) * numpy.float32(0.5)))
 
     def test_options_and_state(self):
         w, b = numbers(8, 6), numbers(6)

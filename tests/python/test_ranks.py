@@ -2,6 +2,7 @@
 import pathlib
 import tempfile
 import unittest
+from unittest import mock
 
 import mousse.torch
 import torch
@@ -23,9 +24,21 @@ def steps(net, optimizer, first, last):
         optimizer.step()
 
 
+def fails_with(reason):
+    """What a step raises when torch.distributed raises `reason`."""
+    net = model()
+    try:
+        with mock.patch.object(dist, "all_reduce", side_effect=reason):
+            steps(net, mousse.torch.Optimizer(mousse.torch.groups(net), process_group=True), 0, 1)
+    except BaseException as raised:
+        return type(raised).__name__, type(raised.__cause__).__name__
+    return "nothing", "nothing"
+
+
 def work(rank, folder):
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
+    failures = [fails_with(TypeError("odd")), fails_with(KeyboardInterrupt())]
     net = model()
     optimizer = mousse.torch.Optimizer(mousse.torch.groups(net), process_group=True)
     steps(net, optimizer, 0, 6)
@@ -34,7 +47,7 @@ def work(rank, folder):
     again.load_state_dict(state)
     steps(net, again, 6, 12)
     share = again._core.rank_state_bytes(rank)
-    torch.save({"weights": weights(net), "state": state["mousse"], "share": share},
+    torch.save({"weights": weights(net), "state": state["mousse"], "share": share, "failures": failures},
                f"{folder}/rank{rank}")
     dist.destroy_process_group()
 
@@ -51,6 +64,7 @@ class Ranks(unittest.TestCase):
         for rank in ranks:
             self.assertTrue(all(torch.equal(a, b) for a, b in zip(rank["weights"], weights(net))))
             self.assertLessEqual(rank["share"], 0.55 * alone)
+            self.assertEqual(rank["failures"], [("CommunicationFailed", "TypeError"), ("KeyboardInterrupt", "NoneType")])
         self.assertTrue(torch.equal(ranks[0]["state"], ranks[1]["state"]))
 
 

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 import mousse
 import mousse.torch
@@ -89,6 +90,28 @@ class Saving(unittest.TestCase):
             with self.assertRaises((ValueError, mousse.Error)):
                 optimizer.load_state_dict(bad)
             self.assertTrue(torch.equal(state["mousse"], optimizer.state_dict()["mousse"]))
+
+    def test_an_interrupted_save_is_no_state(self):
+        net = model()
+        optimizer = mousse.torch.Optimizer(mousse.torch.groups(net))
+        train(net, optimizer, 0, 2)
+        saved = optimizer.state_dict()
+        for what, call in (("write", optimizer.state_dict), ("read", lambda: optimizer.load_state_dict(saved))):
+            with mock.patch.object(mousse._core._Stream, what, side_effect=KeyboardInterrupt):
+                with self.assertRaises(KeyboardInterrupt):
+                    call()
+        self.assertTrue(torch.equal(optimizer.state_dict()["mousse"], saved["mousse"]))
+
+    def test_a_state_from_before_an_option(self):
+        net = model()
+        optimizer = optimizer_of(net)
+        train(net, optimizer, 0, 5)
+        state = optimizer.state_dict()
+        for group in state["param_groups"]:
+            group.pop("lr_peak", None)
+        optimizer.load_state_dict(state)
+        self.assertEqual(optimizer.param_groups[0]["lr_peak"], 0)
+        self.assertTrue(same(train(net, optimizer, 5, 11), self.straight()))
 
     def test_kills(self):
         """Killed again and again, the run ends in the weights of one that was not."""

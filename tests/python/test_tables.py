@@ -45,6 +45,8 @@ class Tables(unittest.TestCase):
         for options in ({"lr": -1}, {"lr": float("nan")}, {"lr": "fast"}, {"shape": "round"}, {"mu": 2}):
             with self.assertRaises(ValueError, msg=str(options)):
                 mousse.torch.Muon([self.one()], **options)
+        with self.assertRaisesRegex(ValueError, "refresh_every = 2.5 must be a whole number"):
+            mousse.torch.Mousse([self.one()], refresh_every=2.5)
 
     def test_a_default_that_no_group_has(self):
         with self.assertRaisesRegex(mousse.UnknownName, "refresh_every"):

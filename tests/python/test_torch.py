@@ -3,6 +3,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import threading
 import unittest
 
 import mousse
@@ -236,6 +237,73 @@ class Loops(unittest.TestCase):
         self.assertIn("MB", str(plan))
         train(net, optimizer, 0, 1)
         self.assertEqual(optimizer.plan().rows, plan.rows)
+
+    def test_a_plan_that_fails_changes_nothing(self):
+        net, other = model(), model()
+        optimizer = mousse.torch.Optimizer(mousse.torch.groups(net))
+        train(net, optimizer, 0, 1)
+        rate = optimizer.param_groups[0]["lr"]
+        optimizer.param_groups[0]["lr"] = -1
+        with self.assertRaises(mousse.OutOfRange):
+            optimizer.plan()
+        optimizer.param_groups[0]["lr"] = rate
+        expected = train(other, mousse.torch.Optimizer(mousse.torch.groups(other)), 0, 3)
+        self.assertTrue(same(train(net, optimizer, 1, 3), expected))
+
+    def test_a_rate_that_is_a_tensor_may_change_in_place(self):
+        weight, rate = torch.nn.Parameter(torch.ones(4)), torch.tensor(0.5)
+        optimizer = mousse.torch.SGD([weight], lr=rate, mu=0)
+        for value in (0.5, 0.0, 0.25):
+            rate.fill_(value)
+            weight.grad, before = torch.ones(4), weight.detach().clone()
+            optimizer.step()
+            self.assertTrue(torch.equal(weight.detach(), before - value))
+
+    def test_parameters_behind_the_optimizers_back(self):
+        one, other = torch.nn.Parameter(torch.ones(4)), torch.nn.Parameter(torch.ones(4))
+        optimizer = mousse.torch.SGD([{"params": [one]}, {"params": [other]}])
+        one.grad = other.grad = torch.ones(4)
+        optimizer.step()
+        removed = optimizer.param_groups.pop(0)
+        before = one.detach().clone()
+        with self.assertRaisesRegex(ValueError, "add_param_group"):
+            optimizer.step()
+        self.assertTrue(torch.equal(one.detach(), before))
+        optimizer.param_groups.insert(0, removed)
+        optimizer.step()
+        optimizer.param_groups[0]["params"].append(torch.nn.Parameter(torch.ones(3)))
+        with self.assertRaisesRegex(ValueError, "add_param_group"):
+            optimizer.step()
+
+    def test_autograd_knows_that_values_have_changed(self):
+        for layout in (torch.ones(3, 4), torch.ones(4, 3).t(), torch.ones(3, 8)[:, :4], torch.tensor(1.0)):
+            weight, idle = torch.nn.Parameter(layout), torch.nn.Parameter(torch.ones(3))
+            optimizer = mousse.torch.SGD([weight, idle])
+            loss = weight.square().sum()
+            loss.backward(retain_graph=True)
+            untouched = idle._version
+            optimizer.step()
+            with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+                loss.backward()
+            self.assertEqual(idle._version, untouched)
+
+    def test_another_thread_waits_for_the_step(self):
+        net, finished = model(), []
+        optimizer = mousse.torch.Optimizer(mousse.torch.groups(net))
+        train(net, optimizer, 0, 1)
+        saver = threading.Thread(target=lambda: finished.append(optimizer.state_dict()))
+
+        def during(name, quantity, value):
+            if saver.ident is None:
+                saver.start()
+                saver.join(0.3)
+                self.assertFalse(finished)
+                optimizer.observe(None)  # the thread that steps may go on using it
+
+        optimizer.observe(during)
+        train(net, optimizer, 1, 2)
+        saver.join()
+        self.assertTrue(torch.equal(finished[0]["mousse"], optimizer.state_dict()["mousse"]))
 
     def test_groups_never_guess(self):
         class Odd(torch.nn.Module):

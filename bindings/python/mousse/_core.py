@@ -5,10 +5,11 @@ It knows addresses, not arrays: torch.py and numpy.py keep the arrays alive and 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import threading
 import weakref
 
-from ._errors import check
+from ._errors import CommunicationFailed, check
 from ._library import ffi, lib
 from ._tables import value_text
 
@@ -28,25 +29,42 @@ class Tensor:
     type: int = FLOAT32
 
 
-@ffi.callback("int(void *, const void *, size_t)")
-def _write(user, data, size):
-    ffi.from_handle(user).extend(ffi.buffer(data, size))
-    return 0
+class _Stream:
+    """Bytes that a save writes or a load reads; what is raised meanwhile is raised after the call."""
 
-
-class _Reader:
     def __init__(self, data):
-        self.data, self.place = data, 0
+        self.data, self.place, self.raised = data, 0, None
+
+    def write(self, data, size):
+        self.data.extend(ffi.buffer(data, size))
+        return 0
+
+    def read(self, data, size):
+        if self.place + size > len(self.data):
+            return 1
+        ffi.memmove(data, self.data[self.place:self.place + size], size)
+        self.place += size
+        return 0
+
+    def attempt(self, call, *arguments):
+        try:
+            return call(*arguments)
+        except BaseException as reason:
+            self.raised = reason
+            return 1
 
 
-@ffi.callback("int(void *, void *, size_t)")
+# error=1: what Python raises outside of attempt must not look like success either.
+@ffi.callback("int(void *, const void *, size_t)", error=1)
+def _write(user, data, size):
+    stream = ffi.from_handle(user)
+    return stream.attempt(stream.write, data, size)
+
+
+@ffi.callback("int(void *, void *, size_t)", error=1)
 def _read(user, data, size):
-    reader = ffi.from_handle(user)
-    if reader.place + size > len(reader.data):
-        return 1
-    ffi.memmove(data, reader.data[reader.place:reader.place + size], size)
-    reader.place += size
-    return 0
+    stream = ffi.from_handle(user)
+    return stream.attempt(stream.read, data, size)
 
 
 @ffi.callback("void(void *, mousse_difference, const char *, const char *)")
@@ -73,6 +91,15 @@ def _observe(user, name, quantity, value):
     ffi.from_handle(user).tell(ffi.string(name).decode(), ffi.string(quantity).decode(), value)
 
 
+def _alone(method):
+    """Waits for what another thread does with the optimizer: the library takes one at a time."""
+    @functools.wraps(method)
+    def call(self, *arguments):
+        with self.lock:
+            return method(self, *arguments)
+    return call
+
+
 class Core:
     """Build with add_group and add_tensor, then prepare, then step."""
 
@@ -89,7 +116,21 @@ class Core:
         self._release = weakref.finalize(self, lib.mousse_destroy, self.handle)
         self._observer = self._observer_handle = None
         self._names, self._bindings, self._bound = [], None, None
-        self._lock = threading.Lock()
+        self.lock = threading.RLock()  # what runs without Python's lock runs alone; an observer may come back
+
+    def _check(self, status, stream=None) -> None:
+        """Raises what a callback raised, or else what the status means."""
+        if stream is not None and stream.raised is not None:
+            raise stream.raised
+        reason = None if self._comm is None else self._comm.raised
+        if reason is not None:
+            self._comm.raised = None
+            if not isinstance(reason, Exception):
+                raise reason  # KeyboardInterrupt and the like
+        try:
+            check(status, self.handle)
+        except CommunicationFailed as failure:
+            raise failure from reason
 
     def add_group(self, algorithm: str, options: dict) -> int:
         group = ffi.new("int *")
@@ -108,6 +149,7 @@ class Core:
         check(lib.mousse_add_tensor(self.handle, group, record), self.handle)
         self._names.append(name)
 
+    @_alone
     def set(self, group: int, option: str, value) -> None:
         check(lib.mousse_set_text(self.handle, group, option.encode(), value_text(value).encode()), self.handle)
 
@@ -115,8 +157,9 @@ class Core:
         self.set(lib.MOUSSE_OBJECT, option, value)
 
     def prepare(self) -> None:
-        check(lib.mousse_prepare(self.handle), self.handle)
+        self._check(lib.mousse_prepare(self.handle))
 
+    @_alone
     def bind(self, addresses: list[int]) -> None:
         """addresses: value and gradient (0: none) of every tensor in the order they were added."""
         if addresses == self._bound:
@@ -131,33 +174,37 @@ class Core:
         check(lib.mousse_rebind_all(self.handle, self._bindings, len(self._names)), self.handle)
         self._bound = addresses
 
+    @_alone
     def step(self) -> None:
         """One step. Python's lock is released meanwhile."""
-        with self._lock:
-            status = lib.mousse_step(self.handle)
+        status = lib.mousse_step(self.handle)
         if self._observer is not None and self._observer.raised is not None:
             raised, self._observer.raised = self._observer.raised, None
             raise raised
-        check(status, self.handle)
+        self._check(status)
 
+    @_alone
     def save(self) -> bytes:
         """The whole state. With several ranks [collective]; the bytes are rank 0's, others get none."""
-        data = bytearray()
-        check(lib.mousse_save(self.handle, _write, ffi.new_handle(data)), self.handle)
-        return bytes(data)
+        stream = _Stream(bytearray())
+        self._check(lib.mousse_save(self.handle, _write, ffi.new_handle(stream)), stream)
+        return bytes(stream.data)
 
+    @_alone
     def load(self, data: bytes) -> None:
         """A state of exactly these parameters; one that does not fit changes nothing."""
-        reader = _Reader(data)
-        check(lib.mousse_load(self.handle, _read, ffi.new_handle(reader)), self.handle)
+        stream = _Stream(data)
+        self._check(lib.mousse_load(self.handle, _read, ffi.new_handle(stream)), stream)
 
+    @_alone
     def load_matching(self, data: bytes) -> list[tuple[int, str, str]]:
         """What fits of a state; the differences as (kind, name, sentence)."""
-        reader, differences = _Reader(data), []
+        stream, differences = _Stream(data), []
         report = ffi.new_handle(differences)
-        check(lib.mousse_load_matching(self.handle, _read, ffi.new_handle(reader), _report, report), self.handle)
+        self._check(lib.mousse_load_matching(self.handle, _read, ffi.new_handle(stream), _report, report), stream)
         return differences
 
+    @_alone
     def observe(self, function) -> None:
         """function(name, quantity, value) after every step; None: nobody."""
         self._observer = None if function is None else _Observer(function)
@@ -165,14 +212,14 @@ class Core:
         call = ffi.NULL if function is None else _observe
         check(lib.mousse_observe(self.handle, call, self._observer_handle), self.handle)
 
+    @_alone
     def state(self, name: str) -> dict[str, bytearray]:
         """The arrays kept for a parameter, as float32 in bytes."""
         arrays, key = {}, name.encode()
         while (array := lib.mousse_state_name(self.handle, key, len(arrays))) != ffi.NULL:
             count = lib.mousse_state_count(self.handle, key, array)
             data = bytearray(4 * count)
-            check(lib.mousse_state_read(self.handle, key, array, ffi.from_buffer("float[]", data), count),
-                  self.handle)
+            self._check(lib.mousse_state_read(self.handle, key, array, ffi.from_buffer("float[]", data), count))
             arrays[ffi.string(array).decode()] = data
         return arrays
 

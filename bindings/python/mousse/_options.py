@@ -55,4 +55,6 @@ def _number(row: Option, value):
         raise InvalidArgument(f"{row.name} = {value!r} is not a number") from None
     if not row.low <= number <= row.high:
         raise InvalidArgument(f"{row.name} = {value!r} is out of range; it goes from {row.low:g} to {row.high:g}")
+    if row.integer and not number.is_integer():
+        raise InvalidArgument(f"{row.name} = {value!r} must be a whole number")
     return value

@@ -17,6 +17,7 @@ class Option:
     high: float
     choices: tuple[str, ...]
     fixed: bool  # cannot change once training has begun
+    integer: bool = False  # whole numbers only
 
     @property
     def is_switch(self) -> bool:
@@ -47,7 +48,7 @@ def _rows(at):
     while (row := at(len(rows))) != ffi.NULL:
         choices = _choices(row)
         rows[_text(row.name)] = Option(_text(row.name), _text(row.help), _initial(row, choices), row.min,
-                                       row.max, choices, bool(row.fixed))
+                                       row.max, choices, bool(row.fixed), bool(row.integer))
     return rows
 
 

@@ -6,8 +6,6 @@ import torch.distributed as dist
 
 from ._library import ffi
 
-_errors = (RuntimeError, ValueError)
-
 
 def _tensor(data, count):
     return torch.frombuffer(ffi.buffer(data, 4 * count), dtype=torch.float32)
@@ -19,17 +17,18 @@ class Comm:
     def __init__(self, group=None):
         self.group = group
         self.rank, self.size = dist.get_rank(group), dist.get_world_size(group)
-        self.failure = None
-        self._sum = ffi.callback("int(void *, float *, size_t)", self._sum_over_ranks)
-        self._broadcast = ffi.callback("int(void *, float *, size_t, int)", self._from_root)
+        self.raised = None
+        # error=1: nothing that Python raises may look like a sum that was taken.
+        self._sum = ffi.callback("int(void *, float *, size_t)", self._sum_over_ranks, error=1)
+        self._broadcast = ffi.callback("int(void *, float *, size_t, int)", self._from_root, error=1)
         self.pointer = ffi.new("mousse_comm *", {"rank": self.rank, "size": self.size, "sum": self._sum,
                                                  "broadcast": self._broadcast})
 
     def _try(self, call):
         try:
             call()
-        except _errors as reason:
-            self.failure = reason  # the library reports it as a failed communication
+        except BaseException as reason:
+            self.raised = reason  # the library reports it as a failed communication
             return 1
         return 0
 

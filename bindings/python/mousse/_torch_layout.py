@@ -35,16 +35,22 @@ def refuse_unusable(name: str, tensor: torch.Tensor, what: str) -> None:
         raise InvalidArgument(f"{what} of {name} is {tensor.dtype}; float32, bfloat16 and float16 are supported")
 
 
+def refuse_empty(name: str, tensor: torch.Tensor) -> None:
+    if tensor.numel() == 0:
+        raise InvalidArgument(f"{name} ({'x'.join(map(str, tensor.shape))}) has no elements: leave it out of params")
+
+
 class Slot:
     """One parameter: its place among the library's tensors and how its memory is reached."""
 
     def __init__(self, name: str, param: torch.nn.Parameter, transposed: bool, experts: bool):
         refuse_unusable(name, param, "the value")
+        refuse_empty(name, param)
         self.name, self.param = name, param
         self.shape, self.dtype = param.shape, param.dtype
         self.plain = param.is_contiguous()
         self.by_columns = not self.plain and param.dim() == 2 and param.t().is_contiguous()
-        self.staged = None
+        self.staged = self._nothing = self._nothing_of = None
         if not self.plain and not self.by_columns:
             self.staged = torch.empty(param.shape, dtype=param.dtype)
         self._describe(transposed, experts)
@@ -57,7 +63,7 @@ class Slot:
             raise InvalidArgument(f"{self.name} has {len(shape)} dimensions; experts need (experts, outputs, inputs)")
         self.count = shape[0] if experts else 1
         if len(shape) < 2:
-            self.rows, self.cols = 1, max(1, self.param.numel())
+            self.rows, self.cols = 1, self.param.numel()
         else:
             matrix = shape[1:] if experts else shape
             self.rows, self.cols = matrix[0], self.param.numel() // (self.count * matrix[0])
@@ -88,7 +94,7 @@ class Slot:
         grad = param.grad
         if (self.plain and grad is not None and param.dtype is dtype and param.is_contiguous()
                 and param.shape == self.shape and param.is_cpu and grad.dtype is dtype and grad.layout is _strided
-                and grad.is_contiguous() and grad.is_cpu):
+                and grad.is_contiguous() and grad.is_cpu and not grad.is_neg()):
             return grad
         return None
 
@@ -100,9 +106,22 @@ class Slot:
         if grad.layout != torch.strided or grad.dtype != self.dtype or not grad.is_cpu:
             refuse_unusable(self.name, grad, "the gradient")
             grad = grad.to(self.dtype)
+        grad = grad.resolve_neg()  # a view whose numbers are negated when they are read
         if self.by_columns:
             return grad if grad.t().is_contiguous() else grad.t().contiguous().t()
         return grad if grad.is_contiguous() else grad.contiguous()
+
+    def matrices(self) -> list[str]:
+        """The names of the library's parameters in it."""
+        return [self.name] if self.count == 1 else [f"{self.name}[{i}]" for i in range(self.count)]
+
+    def note_change(self) -> None:
+        """Tells autograd that the value has changed, as writing it with torch would: a graph that still needs the old
+        one is then refused. Views share their tensor's count of changes; nothing of it is cheapest to write."""
+        address = self.param.data_ptr()
+        if self._nothing_of != address:
+            self._nothing_of, self._nothing = address, self.param.detach().unsqueeze(0)[:0]
+        self._nothing.zero_()
 
     def fetch(self) -> None:
         if self.staged is not None:

@@ -11,9 +11,9 @@ from . import _core, _options, _tables
 from ._errors import InvalidArgument
 
 
-def _shape(name, array):
+def _shape(array):
     if array.ndim < 2:
-        return 1, max(1, array.size)
+        return 1, array.size
     return array.shape[0], array.size // array.shape[0]
 
 
@@ -34,6 +34,8 @@ class Optimizer:
         for name, array in self._params.items():
             if not array.flags.writeable:
                 raise InvalidArgument(f"the value of {name} is read-only")
+            if array.size == 0:
+                raise InvalidArgument(f"the value of {name} has no elements: leave it out")
         chosen = algorithm if isinstance(algorithm, dict) else dict.fromkeys(params, algorithm)
         if set(chosen) != set(params):
             raise InvalidArgument(f"algorithms are given for {sorted(chosen)}, parameters are {sorted(params)}")
@@ -45,7 +47,7 @@ class Optimizer:
         if unused:
             raise _options.unknown(next(iter(self._groups)), unused[0])
         for name, array in self._params.items():
-            rows, cols = _shape(name, array)
+            rows, cols = _shape(array)
             self._core.add_tensor(self._groups[chosen[name]], _core.Tensor(name, rows, cols, array.ctypes.data))
         if clip_norm:
             self._core.set_object("clip_norm", clip_norm)
@@ -61,18 +63,21 @@ class Optimizer:
         for name, value in self._params.items():
             gradient = gradients.get(name)
             if gradient is not None:
-                gradient = numpy.ascontiguousarray(gradient, dtype=numpy.float32)
+                gradient = numpy.asarray(gradient, dtype=numpy.float32, order="C")
                 if gradient.shape != value.shape:
                     raise InvalidArgument(f"the gradient of {name} is {gradient.shape}, its value {value.shape}")
                 alive.append(gradient)
             addresses += (self._addresses[name], 0 if gradient is None else gradient.ctypes.data)
-        self._core.bind(addresses)
-        self._core.step()
+        with self._core.lock:
+            self._core.bind(addresses)
+            self._core.step()
 
     def set(self, option: str, value, algorithm: str | None = None) -> None:
         """An option of one algorithm's group, or of all that have it; "lr" for a schedule."""
+        if algorithm is not None and algorithm not in self._groups:
+            raise InvalidArgument(f"no parameter is under {algorithm!r}; the algorithms here are {', '.join(self._groups)}")
         names = [algorithm] if algorithm else [n for n in self._groups if option in _tables.options(n)]
-        if not names or names[0] not in self._groups:
+        if not names:
             raise _options.unknown(next(iter(self._groups)), option)
         for name in names:
             self._core.set(self._groups[name], option, value)

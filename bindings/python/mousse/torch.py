@@ -51,7 +51,7 @@ class Optimizer(torch.optim.Optimizer):
 
     def __init__(self, params, algorithm: str | None = None, *, process_group=None, clip_norm: float = 0.0,
                  **defaults):
-        self._core = self._slots = self._pushed = self._observer = None
+        self._core = self._slots = self._pushed = self._members = self._observer = None
         self._saved = None  # a state that waits for the first step
         self._process_group, self._clip_norm = process_group, clip_norm
         self._asked = set(defaults)
@@ -106,36 +106,44 @@ class Optimizer(torch.optim.Optimizer):
         return Comm(None if self._process_group is True else self._process_group)
 
     def _describe(self, core):
-        """Registers everything with a new object of the library."""
-        self._slots, self._pushed, names = [], [], self._names()
+        """Registers everything with a new object of the library; the slots, and the options of every group."""
+        slots, pushed, names = [], [], self._names()
         for group in self.param_groups:
-            wanted = {name: group[name] for name in _tables.options(group["algorithm"])}
+            for name, row in _tables.options(group["algorithm"]).items():
+                group.setdefault(name, row.initial)  # an option that is younger than a saved state
+            wanted = {name: _plain(group[name]) for name in _tables.options(group["algorithm"])}
             number = core.add_group(group["algorithm"], wanted)
-            self._pushed.append(wanted)
+            pushed.append(wanted)
             for param in group["params"]:
                 slot = Slot(next(names), param, group.get("transposed", False), group.get("experts", False))
                 core.add_tensor(number, slot.tensor())
-                self._slots.append(slot)
+                slots.append(slot)
         if self._clip_norm:
             core.set_object("clip_norm", self._clip_norm)
+        return slots, pushed
 
     def _build(self, whole=False):
         self._thread_count = _threads()
         core = _core.Core(self._thread_count, self._comm())
-        self._describe(core)
+        slots, pushed = self._describe(core)
         core.prepare()
         core.observe(self._observer)
         if self._saved is not None:
             _adopt(core, self._saved, whole)
+        self._slots, self._pushed, self._members = slots, pushed, self._grouped()
         self._saved, self._core = None, core
+
+    def _grouped(self):
+        return [list(map(id, group["params"])) for group in self.param_groups]
 
     def _push_options(self):
         """What schedulers and people have changed in param_groups since the last step."""
         for number, (group, pushed) in enumerate(zip(self.param_groups, self._pushed)):
             for name, before in pushed.items():
                 if group[name] is not before and group[name] != before:
-                    self._core.set(number, name, group[name])
-                    pushed[name] = group[name]
+                    value = _plain(group[name])
+                    self._core.set(number, name, value)
+                    pushed[name] = value
 
     def step(self, closure=None):
         """One step; the loss of the closure, if there is one."""
@@ -147,6 +155,9 @@ class Optimizer(torch.optim.Optimizer):
             self._rebuild_later()
         if self._core is None:
             self._build()
+        elif self._members != self._grouped():
+            raise InvalidArgument("the lists of parameters in param_groups have changed since the last step, and state "
+                                  "is kept by name: use add_param_group, or make a new optimizer")
         self._push_options()
         self._update()
         return loss
@@ -166,11 +177,15 @@ class Optimizer(torch.optim.Optimizer):
                 self._build()
                 return self._update()
             gradients.append(gradient)  # alive until the step is over
-        self._core.bind(addresses)
-        self._core.step()
+        with self._core.lock:
+            self._core.bind(addresses)
+            self._core.step()
         for slot in unusual:
             with torch.no_grad():
                 slot.deliver()
+        for slot, gradient in zip(self._slots, gradients):
+            if gradient is not None:
+                slot.note_change()
 
     @staticmethod
     @torch.no_grad()
@@ -199,16 +214,16 @@ class Optimizer(torch.optim.Optimizer):
         if "mousse" not in state_dict:
             raise BadFormat("this state_dict is not of a mousse optimizer: it has no entry 'mousse'")
         self._refuse_other_algorithms(state_dict["param_groups"])
-        before = super().state_dict()
-        kept = self._state_bytes(), self._core
-        super().load_state_dict({k: v for k, v in state_dict.items() if k != "mousse"})
         data = state_dict["mousse"]
-        self._saved, self._core = None if data is None else bytes(data.cpu().numpy()), None
+        data = None if data is None else bytes(data.cpu().numpy())
+        before, kept = super().state_dict(), self._state_bytes()
+        super().load_state_dict({k: v for k, v in state_dict.items() if k != "mousse"})
+        self._saved, self._core = data, None
         try:
             self._build(whole=True)
-        except Exception:
+        except BaseException:
             super().load_state_dict(before)
-            self._saved, self._core = kept[0], None
+            self._saved, self._core = kept, None
             raise
 
     def _refuse_other_algorithms(self, saved):
@@ -232,21 +247,28 @@ class Optimizer(torch.optim.Optimizer):
 
     def plan(self) -> "Plan":
         """Memory and work per parameter, before or during training; nothing large is allocated."""
-        core, slots, pushed = _core.Core(_threads()), self._slots, self._pushed
-        self._describe(core)
-        described, self._slots, self._pushed = self._slots, slots, pushed
+        core = _core.Core(_threads())
+        slots, _ = self._describe(core)
         return Plan(core.plan(), [
             (name, "x".join(map(str, slot.param.shape)) or "1", bytes_, flops)
-            for (name, bytes_, flops), slot in zip(_per_slot(core, described), described)])
+            for (name, bytes_, flops), slot in zip(_per_slot(core, slots), slots)])
 
     def arrays(self, param) -> dict[str, torch.Tensor]:
-        """What is kept about a parameter (its name, or itself): copies of "momentum" and the like."""
+        """What is kept about a parameter (its name, or itself): copies of "momentum" and the like; of experts, one row
+        for each."""
         if self._core is None:
             self._build()
-        names = [s.name for s in self._slots if s.name == param or s.param is param]
-        if not names:
+        slots = [s for s in self._slots if s.name == param or s.param is param]
+        if not slots:
             raise InvalidArgument(f"there is no parameter {param!r}")
-        return {k: torch.frombuffer(v, dtype=torch.float32) for k, v in self._core.state(names[0]).items() if v}
+        found = [self._core.state(name) for name in slots[0].matrices()]
+        rows = {k: [torch.frombuffer(f[k], dtype=torch.float32) for f in found] for k, v in found[0].items() if v}
+        return {k: v[0] if slots[0].count == 1 else torch.stack(v) for k, v in rows.items()}
+
+
+def _plain(value):
+    """A number that is given as a tensor, which may change in place, as it is now."""
+    return value.item() if isinstance(value, torch.Tensor) else value
 
 
 def _per_slot(core, slots):

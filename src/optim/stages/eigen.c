@@ -39,7 +39,7 @@ static mo_renewal way(const mo_step *s, mo_side side, mo_renewal later)
   const bool anew =
       s->o->refresh == MO_REFRESH_EIGH ||
       (s->o->refresh == MO_REFRESH_AUTO && side.size < 512 && later != MO_BASIS_TURN);
-  return anew || s->u->step == 1 || spanned < (double)side.size ? MO_BASIS_FIND : later;
+  return anew || mo_first(s->u) || spanned < (double)side.size ? MO_BASIS_FIND : later;
 }
 
 void mo_eigen_renew(mo_step *s, const mo_eigenbasis *b, mo_renewal later, float *follows)

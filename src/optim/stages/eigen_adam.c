@@ -65,7 +65,7 @@ static void apply(mo_step *s)
 {
   const mo_eigenbasis b = mo_eigen_basis(s, BASIS);
   const mo_stage_options *o = s->o;
-  if (s->u->step == 1) {
+  if (mo_first(s->u)) {
     s->skip = true;
     return;
   }
@@ -83,7 +83,7 @@ static void finish(mo_step *s)
 {
   const mo_eigenbasis b = mo_eigen_basis(s, BASIS);
   const mo_stage_options *o = s->o;
-  const bool carried = s->u->step > 1; /* there is a basis to carry it over from */
+  const bool carried = !mo_first(s->u); /* there is a basis to carry it over from */
   float *original = s->buffers[0], *half = s->buffers[1], *first = s->state[FIRST];
   mo_eigenbasis_average(&b, s->grad, mo_stats_beta(o), s->u->step);
   if (!mo_eigen_due(s)) return;

@@ -93,7 +93,7 @@ static void mix(mo_step *s, float *y)
 
 static void apply(mo_step *s)
 {
-  if (s->u->step == 1) return;
+  if (mo_first(s->u)) return;
   const mo_eigenbasis b = mo_eigen_basis(s, BASIS);
   float *z = mo_step_buffer(s), *half = mo_step_buffer_beside(s, z);
   mo_eigenbasis_rotate(&b, MO_PLAIN, s->x, half, z);

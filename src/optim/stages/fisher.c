@@ -81,7 +81,7 @@ static void apply(mo_step *s)
 {
   const mo_side left = mo_side_make(s->u->shape, false, 0);
   const mo_side right = mo_side_make(s->u->shape, true, 0);
-  if (s->u->step == 1) {
+  if (mo_first(s->u)) {
     start(left, s->state[LEFT]);
     start(right, s->state[RIGHT]);
   }

@@ -70,7 +70,7 @@ static void decompose(mo_step *s, size_t n, const float *pair, float *basis, flo
 static void renew(mo_step *s, const mo_eigenbasis *b)
 {
   const size_t rows = s->u->shape.rows, cols = s->u->shape.cols;
-  const bool first = s->u->step == 1;
+  const bool first = mo_first(s->u);
   average(rows, s->u->inputs[OUTPUTS], s->o->beta, first, b->left_pair);
   average(cols, s->u->inputs[INPUTS], s->o->beta, first, b->right_pair);
   if (!mo_due(s->u, s->o->refresh_every, s->o->stagger != 0.0)) return;

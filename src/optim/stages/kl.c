@@ -149,7 +149,7 @@ static void divided(mo_step *s, float *const *state)
 
 static void apply(mo_step *s)
 {
-  const bool first = s->u->step == 1; /* there is no basis yet */
+  const bool first = mo_first(s->u); /* there is no basis yet */
   s->skip = first && keeps_momentum(s->o);
   if (first) return;
   if (keeps_momentum(s->o) && !is_soap(s->o)) {
@@ -161,7 +161,7 @@ static void apply(mo_step *s)
 
 static void again(mo_step *s)
 {
-  if (s->u->step > 1) divided(s, s->inner_state);
+  if (!mo_first(s->u)) divided(s, s->inner_state);
 }
 
 static void start(mo_step *s, const mo_eigenbasis *b)
@@ -258,7 +258,7 @@ static void finish(mo_step *s)
 {
   const mo_eigenbasis b = basis_of(s, s->state);
   const bool carried = is_soap(s->o);
-  if (s->u->step == 1)
+  if (mo_first(s->u))
     start(s, &b);
   else
     statistics(s, &b);

@@ -30,6 +30,7 @@ static mo_fused sides_of(const mo_stage_options *o, mo_shape shape)
 {
   return (mo_fused){.shape = shape,
                     .set = (mo_newton_schulz_set)o->newton_schulz,
+                    .schatten4 = o->divisor == MO_SCHATTEN4,
                     .left = mo_kron_side(o, shape, false),
                     .right = mo_kron_side(o, shape, true)};
 }
@@ -47,8 +48,9 @@ mo_fused mo_kron_roots(const mo_stage_options *o, mo_shape shape, float *const *
 bool mo_kron_fused(const mo_stage_options *o, mo_shape shape)
 {
   const mo_fused f = sides_of(o, shape);
+  /* By fixed options alone: the roots of the fused form are others. */
   const bool possible = o->outer != 0.0 && o->ortho == MO_ORTHO_ON && f.set != MO_EXACT &&
-                        o->divisor == MO_FROBENIUS && o->post == MO_POST_NONE;
+                        o->post == MO_POST_NONE;
   return possible &&
          (o->form == MO_FORM_FUSED || (o->form == MO_FORM_AUTO && mo_fused_pays(&f)));
 }
@@ -111,7 +113,7 @@ static void renew(mo_step *s, mo_side side, float *pair, float *basis)
 {
   const mo_stage_options *o = s->o;
   const mo_update *u = s->u;
-  if (side.size == 0 || !mo_due(u, o->refresh_every, o->stagger != 0.0)) return;
+  if (side.size == 0 || !(u->changed || mo_due(u, o->refresh_every, o->stagger != 0.0))) return;
   const mo_root_rule rule = {
       .power = power_of(s, side),
       .correction = mo_bias_correction(o->bias_correction, mo_stats_beta(o), u->step),
@@ -144,7 +146,7 @@ void mo_kron_observe(mo_step *s)
   const mo_side left = mo_kron_side(s->o, shape, false);
   const mo_side right = mo_kron_side(s->o, shape, true);
   const float *of = s->o->stats_of == MO_OF_MOMENTUM ? s->x : s->grad;
-  if (s->u->step == 1) {
+  if (mo_first(s->u)) {
     mo_side_identity(left, s->state[LEFT]);
     mo_side_identity(right, s->state[RIGHT]);
   }

@@ -197,7 +197,7 @@ static inline double mo_stats_beta(const mo_stage_options *o)
 #define MO_STAGE_INNER(first)                                                                  \
   MO_STAGE_CHOICE(inner, mo_inner_names, MO_INNERS, first, 1, "inner preconditioner")
 #define MO_STAGE_STATS_OF(first)                                                               \
-  MO_STAGE_CHOICE(stats_of, mo_of_names, 2, first, 0,                                          \
+  MO_STAGE_CHOICE(stats_of, mo_of_names, 2, first, 1,                                          \
                   "what the curvature statistics are taken from")
 #define MO_STAGE_STATS_WHEN(first)                                                             \
   MO_STAGE_CHOICE(stats_when, mo_when_names, 2, first, 0,                                      \

@@ -1,7 +1,7 @@
 /* subspace.c - SUMO's momentum and orthogonaliser, in the leading subspace of the gradient.
  *
  *     on the shorter side (m <= n; else everything transposed), k = min(rank, m):
- *     every refresh_every steps, unless G = 0:
+ *     every refresh_every steps, unless G = 0, and when there is no Q yet:
  *         Qn = the k leading left singular vectors of G, M <- (Qn^T Q) M, Q <- Qn
  *     H = Q^T G      M <- mu M + H      O = NS(M)
  *     limit > 0: if ||O|| > limit ||O_before||, it is scaled down to that
@@ -118,8 +118,9 @@ static void update(mo_step *s, size_t n, size_t l, const float *g, float *u)
   float *work = s->work, *momentum = s->state[MOMENTUM];
   float *h = mo_scratch_take(&work, k * l), *o = mo_scratch_take(&work, k * l);
   float *spare = mo_scratch_take(&work, k * l);
-  if (mo_due(s->u, s->o->refresh_every, s->o->stagger != 0.0) && mo_largest(g, n * l) > 0.0f)
-    move(s, n, l, g, spare, work);
+  const bool due = mo_due(s->u, s->o->refresh_every, s->o->stagger != 0.0) ||
+                   mo_largest(s->state[BASIS], k * n) == 0.0f; /* there is none yet */
+  if (due && mo_largest(g, n * l) > 0.0f) move(s, n, l, g, spare, work);
   mo_gemm(MO_PLAIN, MO_PLAIN, k, l, n, 1.0f, s->state[BASIS], n, g, l, 0.0f, h, l);
   if (keeps_momentum(s->o))
     for (size_t i = 0; i < k * l; i++)

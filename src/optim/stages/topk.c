@@ -34,14 +34,14 @@ static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *
   return 1;
 }
 
-/* Scores and marks of the lines; Gram matrix and factor of the chosen ones; or the exact
- * factor's own. */
+/* Scores and marks of the lines, and what orthogonalising takes: of all lines, as `fraction` may
+ * grow between steps. */
 static size_t work_floats(const mo_stage_options *o, mo_shape shape)
 {
-  const size_t k = chosen_lines(o, shape), lines = mo_shorter(shape);
-  return mo_scratch_floats(2 * lines) + 2 * mo_scratch_floats(k * k) +
+  const size_t lines = mo_shorter(shape);
+  return mo_scratch_floats(2 * lines) +
          mo_orthogonalise_work_floats((mo_newton_schulz_set)o->newton_schulz,
-                                      (mo_shape){k, mo_longer(shape)});
+                                      (mo_shape){lines, mo_longer(shape)});
 }
 
 static double flops(const mo_stage_options *o, mo_shape shape)

@@ -66,8 +66,8 @@ static void apply(mo_step *s)
 {
   const mo_side side = columns(s->u->shape);
   float *product = mo_step_buffer(s), *pair = s->state[COVARIANCE];
-  average(side.size, s->u->inputs[0], s->u->step == 1 ? 0.0 : s->o->beta, pair);
-  if (s->u->step == 1) mo_side_identity(side, pair);
+  average(side.size, s->u->inputs[0], mo_first(s->u) ? 0.0 : s->o->beta, pair);
+  if (mo_first(s->u)) mo_side_identity(side, pair);
   if (mo_due(s->u, s->o->refresh_every, s->o->stagger != 0.0)) renew(s, side);
   mo_side_multiply(side, s->u->shape, pair, s->x, product);
   s->x = product;
