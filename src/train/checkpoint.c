@@ -27,6 +27,7 @@ static int read_state(void *user, void *data, size_t bytes)
   return 0;
 }
 
+/* What the library cannot read is no damage: the manifest's checksums were those of the file. */
 static mousse_status load_optimizer(mousse_optimizer *optimizer, const mousse_comm *comm,
                                     const char *path, mo_error *error)
 {
@@ -34,7 +35,14 @@ static mousse_status load_optimizer(mousse_optimizer *optimizer, const mousse_co
   MO_TRY(MO_FIRST_RANK(comm, mo_map_open(&r.map, path, error), error));
   mousse_status status = mousse_load(optimizer, read_state, &r);
   mo_map_close(&r.map);
-  if (status != MOUSSE_OK) mo_fail(error, status, "%s: %s", path, mousse_error(optimizer));
+  if (status == MOUSSE_BAD_FORMAT)
+    status =
+        mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                "%s: %s; it is intact, and does not go with the options of now: give those "
+                "that the run had, or start a new one with another --out",
+                path, mousse_error(optimizer));
+  else if (status != MOUSSE_OK)
+    mo_fail(error, status, "%s: %s", path, mousse_error(optimizer));
   return mo_ranks_agree(comm, status, error);
 }
 

@@ -106,6 +106,8 @@ class Commands(unittest.TestCase):
         self.assertIn("cannot become 'muon'", self.failure(
             2, "train", "--out", out, "--optimizer", "muon"))
         self.assertIn("cannot become 'adamw'", self.failure(2, "train", "--out", out, "--scalar-opt", "adamw"))
+        self.assertIn("sides = both, here it is left; it is intact", self.failure(
+            2, "train", "--out", out, "--num-iterations", 8, "--opt.sides", "left"))
         self.assertIn("without an average of the kind", self.failure(
             2, "train", "--out", out, "--num-iterations", 8, "--ema", "0.9", "--ema-weight", "0.5"))
         self.assertIn("start a new one", self.failure(2, "train", "--out", out, "--n-layer", "1"))
