@@ -15,8 +15,10 @@
 static const struct {
   const char *name, *color;
 } optimizers[] = {
-    {"mousse", "#d6336c"},  {"muon", "#2f7ed8"}, {"soap", "#2a9d6f"}, {"adamw", "#e08e0b"},
-    {"shampoo", "#8a63d2"}, {"lion", "#0fa3b1"}, {"sgd", "#868e96"},
+    {"mousse", "#d6336c"},   {"muon", "#2f7ed8"},      {"soap", "#2a9d6f"},
+    {"adamw", "#e08e0b"},    {"shampoo", "#8a63d2"},   {"lion", "#0fa3b1"},
+    {"sgd", "#868e96"},      {"soapmuon", "#a0522d"},  {"normuon", "#4c51bf"},
+    {"sinksoap", "#7cb518"}, {"klshampoo", "#5c677d"}, {"pmuon", "#c77dff"},
 };
 enum { OPTIMIZER_COUNT = sizeof optimizers / sizeof *optimizers, NO_OPTIMIZER = -1 };
 

@@ -1,5 +1,7 @@
 /* test_search.c - the search for learning rate and momentum, and the scales it is run at. */
 #include "paper/protocol.h"
+#include "report/chart_style.h"
+#include "report/results.h"
 #include "scratch.h"
 
 #include <math.h>
@@ -194,6 +196,25 @@ static void contenders_are_of_the_library(void **state)
   protocol_release(&protocol);
 }
 
+static void contenders_can_be_told_apart(void **state)
+{
+  (void)state;
+  json_t *results = results_new("", "");
+  json_t *chart = results_chart(results_figure(results, "a", "", ""), "",
+                                results_axis("", "linear"), results_axis("", "linear"));
+  for (size_t i = 0; i < study_contender_count; i++)
+    results_series(chart, study_contenders[i].label, "line");
+  for (size_t i = 0; i < study_contender_count; i++)
+    for (size_t k = 0; k < i; k++) {
+      const chart_style one = chart_style_of(results, chart, i),
+                        other = chart_style_of(results, chart, k);
+      const bool same =
+          strcmp(study_contenders[i].optimizer, study_contenders[k].optimizer) == 0;
+      if (!same) assert_string_not_equal(one.color, other.color);
+    }
+  json_decref(results);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -206,6 +227,7 @@ int main(void)
       cmocka_unit_test(an_edge_is_seen),
       cmocka_unit_test(scales_keep_the_protocol),
       cmocka_unit_test(contenders_are_of_the_library),
+      cmocka_unit_test(contenders_can_be_told_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
