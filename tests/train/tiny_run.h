@@ -6,6 +6,8 @@
 #include "scratch.h"
 #include "train/options.h"
 
+#include <math.h>
+
 enum { TINY_VOCABULARY = 16, TINY_TOKENS = 600 };
 
 static inline void tiny_shard(const char *path)
@@ -42,6 +44,12 @@ static inline train_options tiny_run(void *const *state)
   tiny_shard(scratch_path(state, "x_train_000000.bin"));
   tiny_shard(scratch_path(state, "x_val_000000.bin"));
   return run;
+}
+
+/* cmocka's own comparison is of floats. */
+static inline void near(double a, double b, double tolerance)
+{
+  if (!(fabs(a - b) <= tolerance)) fail_msg("%.17g is not %.17g", a, b);
 }
 
 #endif

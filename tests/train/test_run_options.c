@@ -1,0 +1,338 @@
+/* test_run_options.c - the options of a run, their YAML, and what the optimizer's groups get of them. */
+#include "comm/comm.h"
+#include "tiny_run.h"
+#include "told.h"
+#include "train/run_model.h"
+#include "train/session.h"
+#include "train/unused_options.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static void options(void **state)
+{
+  train_options run;
+  mo_error error = {{0}};
+  (void)state;
+  notices[0] = '\0';
+  assert_int_equal(options_defaults(&run, &error), MOUSSE_OK);
+  assert_int_equal(options_set(&run, "num-iterations", "2k", NULL, &error), MOUSSE_OK);
+  assert_int_equal(run.num_iterations, 2000);
+  assert_int_equal(options_set(&run, "LR_correction", "True", NULL, &error), MOUSSE_OK);
+  assert_string_equal(run.LR_correction, "true");
+  assert_int_equal(options_set(&run, "shuffle", "True", NULL, &error), MOUSSE_OK);
+  assert_true(run.shuffle);
+  assert_int_equal(options_set(&run, "out", "True", NULL, &error), MOUSSE_OK);
+  assert_string_equal(run.out, "True"); /* a name, not a switch */
+  assert_int_equal(options_set(&run, "opt.graft", "off", NULL, &error), MOUSSE_OK);
+  assert_int_equal(options_set(&run, "opt.graft", "on", NULL, &error), MOUSSE_OK);
+  assert_int_equal(options_set(&run, "scalar.beta1", "0.9", NULL, &error), MOUSSE_OK);
+  assert_int_equal(run.option_count, 2);
+  assert_string_equal(run.options[0].value, "on");
+  assert_int_equal(options_set(&run, "wandb_project", "x", &collector, &error), MOUSSE_OK);
+  assert_non_null(strstr(notices, "wandb_project"));
+  assert_int_equal(options_set(&run, "sequence_lenght", "4", NULL, &error),
+                   MOUSSE_UNKNOWN_NAME);
+  assert_non_null(strstr(error.text, "did you mean 'sequence_length'"));
+  assert_int_equal(options_set(&run, "warmup_ratio", "nan", NULL, &error), MOUSSE_OUT_OF_RANGE);
+  assert_int_equal(options_set(&run, "batch_size", "0", NULL, &error), MOUSSE_OUT_OF_RANGE);
+  assert_int_equal(options_set(&run, "optimizer", "muon", NULL, &error), MOUSSE_OK);
+  assert_int_equal(options_check(&run, &error), MOUSSE_OK);
+  tiny_set(&run, "scheduler_type", "wsd");
+  tiny_set(&run, "warmup_ratio", "0.95");
+  assert_int_equal(options_check(&run, &error), MOUSSE_INVALID_ARGUMENT);
+}
+
+static void micro_batches_divide(void **state)
+{
+  train_options run;
+  (void)state;
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+  const struct {
+    int64_t batch, expected;
+    size_t slices;
+  } cases[] = {{1, 1, 1},  {7, 7, 1},  {8, 1, 8},   {12, 3, 4}, {32, 4, 8}, {13, 1, 1},
+               {10, 5, 2}, {64, 8, 8}, {128, 8, 8}, {48, 6, 8}, {6, 3, 2}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    run.batch_size = cases[i].batch;
+    assert_int_equal(options_slices(&run), cases[i].slices);
+    assert_int_equal(options_micro_batch(&run), cases[i].expected);
+    assert_int_equal(options_check(&run, NULL), MOUSSE_OK);
+  }
+  run.batch_size = 8;
+  run.device_batch_size = 4;
+  assert_int_equal(options_slices(&run), 2);
+  run.slices = 1; /* as runs of the first edition have it */
+  run.device_batch_size = 0;
+  assert_int_equal(options_micro_batch(&run), 8);
+}
+
+static void model_of_a_run(void **state)
+{
+  train_options run;
+  gpt_config config;
+  const gpt_config base = {
+      .vocab_size = 100, .n_layer = 3, .n_head = 2, .n_embd = 64, .sequence_len = 32};
+  mo_error error = {{0}};
+  (void)state;
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+  tiny_set(&run, "preset", "nano");
+  assert_int_equal(run_model_from(&run, NULL, 0, &config, &error), MOUSSE_OK);
+  assert_int_equal(config.vocab_size, 256);
+  assert_int_equal(run_model_from(&run, NULL, 999, &config, &error), MOUSSE_OK);
+  assert_int_equal(config.vocab_size, 999); /* that of the data's tokenizer */
+  tiny_set(&run, "vocab_size", "1024");
+  tiny_set(&run, "n_layer", "7");
+  assert_int_equal(run_model_from(&run, NULL, 999, &config, &error), MOUSSE_OK);
+  assert_int_equal(config.vocab_size, 1024);
+  assert_int_equal(config.n_layer, 7);
+  assert_int_equal(run_model_from(&run, NULL, 2000, &config, &error), MOUSSE_INVALID_ARGUMENT);
+  tiny_set(&run, "vocab_size", "0");
+  assert_int_equal(run_model_from(&run, &base, 90, &config, &error), MOUSSE_OK);
+  assert_int_equal(config.vocab_size, 100);
+  assert_int_equal(config.n_embd, 64);
+  assert_int_equal(run_model_from(&run, &base, 101, &config, &error), MOUSSE_INVALID_ARGUMENT);
+}
+
+static void yaml_reads_what_it_writes(void **state)
+{
+  train_options run, again;
+  mo_error error = {{0}};
+  const char *path = scratch_path(state, "config.yaml");
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+  tiny_set(&run, "sample_prompt",
+           "\"quoted\" \\ back\n\ttab: - # \x7f \u00e9\u4e2d\U0001f600\u2028 \ufeff\uffff"
+           "\xc2\x85 \xc2\x9b"); /* U+0085 and U+009B, which C has no names for */
+  tiny_set(&run, "lr", "0.012345678901234567");
+  tiny_set(&run, "warmup_ratio", "0.1234567890123");
+  tiny_set(&run, "opt.sides", "left");
+  tiny_set(&run, "scalar.beta2", "0.99");
+  tiny_set(&run, "shuffle", "no");
+  assert_int_equal(options_write(&run, path, &error), MOUSSE_OK);
+  assert_int_equal(options_defaults(&again, NULL), MOUSSE_OK);
+  if (options_read(&again, path, NULL, &error) != MOUSSE_OK) fail_msg("%s", error.text);
+  assert_memory_equal(&run, &again, sizeof run);
+  tiny_set(&run, "data_dir", "a\xff");
+  assert_int_equal(options_write(&run, path, &error), MOUSSE_INVALID_ARGUMENT);
+}
+
+static void yaml_mistakes(void **state)
+{
+  static const struct {
+    const char *text, *expected;
+  } cases[] = {
+      {"lr: 1\nlearning: 2\n", "line 2: there is no option 'learning'"},
+      {"num_iterations: many\n", "'many' is not allowed"},
+      {"lr: 1\nlr: 1\n", "given twice"},
+      {"lr: [1]\n", "found a list"},
+      {"opt: {a: {b: {c: 1}}}\n", "found a list"},
+      {"? [a]\n: 1\n", "key is not a word"},
+      {"{", "not YAML"},
+      {"plain\n", "key: value"},
+      {"a: \"\\0\"\n", "NUL"},
+      {"lr: &a 1\n", "anchors"},
+      {"lr: 1\n---\nmu: 1\n", "one document too many"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    train_options run;
+    mo_error error = {{0}};
+    const char *path = scratch_write(state, "bad.yaml", cases[i].text, strlen(cases[i].text));
+    assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+    assert_int_not_equal(options_read(&run, path, NULL, &error), MOUSSE_OK);
+    if (strstr(error.text, cases[i].expected) == NULL)
+      fail_msg("'%s' gave: %s", cases[i].text, error.text);
+  }
+}
+
+/* Nesting and long lists end where they begin to cost. */
+static void yaml_is_bounded(void **state)
+{
+  enum { SIZE = 60000 };
+  static char text[2 * SIZE];
+  static const char *const starts[] = {"a: ", "a: ", "a:\n"};
+  static const char *const parts[] = {"[", "{b: ", "- &x 1\n"};
+  (void)state;
+  for (size_t i = 0; i < 3; i++) {
+    train_options run;
+    mo_error error = {{0}};
+    size_t used = (size_t)sprintf(text, "%s", starts[i]);
+    while (used < SIZE) used += (size_t)sprintf(text + used, "%s", parts[i]);
+    assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+    assert_int_equal(options_parse(&run, "x", text, used, NULL, &error), MOUSSE_BAD_FORMAT);
+    assert_non_null(strstr(error.text, "line ")); /* found on the way, not at the end */
+    assert_true(strstr(error.text, "not YAML") == NULL);
+  }
+  memset(text, '#', sizeof text);
+  train_options run;
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+  assert_int_equal(options_parse(&run, "x", text, sizeof text, NULL, NULL), MOUSSE_BAD_FORMAT);
+}
+
+/* Every group has its own learning rate, and the schedule moves all of them. */
+static void groups_by_role(void **state)
+{
+  static const struct {
+    const char *optimizer;
+    double embed, head, matrix, decay;
+  } cases[] = {{"mousse", 0.5, 0.5 / 4, 0.5, 0.25},
+               {"soap", 0.5, 0.5 / 4, 0.5, 0.25},
+               {"adamw", 0.5, 0.5, 0.5, 0.25}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const gpt_config config = {.vocab_size = 32,
+                               .n_layer = 1,
+                               .n_head = 2,
+                               .n_embd = 16,
+                               .sequence_len = 8,
+                               .norm = GPT_RMS_GAIN};
+    gpt_params *params = NULL;
+    train_groups groups;
+    train_options run;
+    mo_error error = {{0}};
+    double value = 0;
+    assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+    tiny_set(&run, "optimizer", cases[i].optimizer);
+    tiny_set(&run, "lr", "0.5");
+    tiny_set(&run, "weight_decay", "0.25");
+    assert_int_equal(gpt_params_create(&params, &config, true, NULL, &error), MOUSSE_OK);
+    if (groups_open(&groups, &run, params, NULL, NULL, &error) != MOUSSE_OK)
+      fail_msg("%s", error.text);
+    assert_int_equal(groups_schedule(&groups, 0.5, &error), MOUSSE_OK);
+    const double expected[] = {cases[i].embed, cases[i].head, cases[i].matrix, cases[i].embed};
+    assert_int_equal(groups.count, GROUP_COUNT);
+    for (int role = 0; role < GROUP_COUNT; role++) {
+      assert_int_equal(mousse_get(groups.optimizer, role, "lr", &value), MOUSSE_OK);
+      near(value, expected[role], 1e-12);
+      assert_int_equal(mousse_get(groups.optimizer, role, "weight_decay", &value), MOUSSE_OK);
+      near(value, role == GPT_MATRIX ? 0.25 : 0, 0);
+    }
+    assert_int_equal(mousse_get(groups.optimizer, MOUSSE_OBJECT, "lr_factor", &value),
+                     MOUSSE_OK);
+    near(value, 0.5, 0);
+    groups_close(&groups);
+    gpt_params_destroy(params);
+  }
+}
+
+/* Options that change nothing without another one are said when they are given. */
+static void unused_options_are_told(void **state)
+{
+  static const struct {
+    const char *name, *value, *needs, *needed;
+  } cases[] = {{"lookahead", "0.5", "wrapper", "lookahead"},
+               {"schedule_free_beta", "0.5", "wrapper", "schedule_free"},
+               {"ema_from", "3", "ema", "0.5"},
+               {"lora_alpha", "3", "lora_rank", "2"},
+               {"warmdown_ratio", "0.5", "scheduler_type", "wsd"},
+               {"sample_prompt", "x", "sample_every", "1"},
+               {"covariance_tokens", "3", "optimizer", "kfac"}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char expected[128];
+    train_options run;
+    assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+    snprintf(expected, sizeof expected, "'%s' has no effect without", cases[i].name);
+    notices[0] = '\0';
+    unused_options_tell(&run, &collector);
+    assert_string_equal(notices, "");
+    tiny_set(&run, cases[i].name, cases[i].value);
+    unused_options_tell(&run, &collector);
+    assert_non_null(strstr(notices, expected));
+    notices[0] = '\0';
+    tiny_set(&run, cases[i].needs, cases[i].needed);
+    unused_options_tell(&run, &collector);
+    assert_string_equal(notices, "");
+  }
+}
+
+/* What is given for embedding and head counts, and the learning rate that is shown is theirs. */
+static void scalar_options_count(void **state)
+{
+  const gpt_config config = {
+      .vocab_size = 32, .n_layer = 1, .n_head = 2, .n_embd = 16, .sequence_len = 8};
+  gpt_params *params = NULL;
+  train_groups groups;
+  train_options run;
+  mo_error error = {{0}};
+  double value = 0;
+  (void)state;
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+  tiny_set(&run, "scalar.lr", "0.125");
+  tiny_set(&run, "scalar.weight_decay", "0.5");
+  assert_int_equal(gpt_params_create(&params, &config, true, NULL, &error), MOUSSE_OK);
+  if (groups_open(&groups, &run, params, NULL, NULL, &error) != MOUSSE_OK)
+    fail_msg("%s", error.text);
+  for (int role = GPT_EMBED; role <= GPT_HEAD; role++) {
+    assert_int_equal(mousse_get(groups.optimizer, role, "lr", &value), MOUSSE_OK);
+    near(value, 0.125, 0);
+    near(groups.lr[role], 0.125, 0);
+    assert_int_equal(mousse_get(groups.optimizer, role, "weight_decay", &value), MOUSSE_OK);
+    near(value, 0.5, 0);
+  }
+  groups_close(&groups);
+  gpt_params_destroy(params);
+}
+
+/* The paper's names reach the library's options; what an algorithm lacks is said. */
+static void paper_names(void **state)
+{
+  static const struct {
+    const char *key, *text, *option;
+    double value;
+  } cases[] = {{"adjust_lr", "rms_norm", "shape", 1},
+               {"use_LorR", "2", "sides", 2},
+               {"shampoo_norm", "False", "graft", 0},
+               {"LR_correction", "false", "bias_correction", 0},
+               {"shampoo_epsilon", "1e-4", "eps", 1e-4},
+               {"shampoo_beta", "0.5", "beta", 0.5},
+               {"shampoo_alpha", "0.25", "alpha", 0.25},
+               {"shampoo_update_freq", "3", "refresh_every", 3},
+               {"mu", "0.5", "mu", 0.5}};
+  const gpt_config config = {
+      .vocab_size = 32, .n_layer = 1, .n_head = 2, .n_embd = 16, .sequence_len = 8};
+  gpt_params *params = NULL;
+  train_groups groups;
+  train_options run;
+  mo_error error = {{0}};
+  (void)state;
+  assert_int_equal(gpt_params_create(&params, &config, true, NULL, &error), MOUSSE_OK);
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    tiny_set(&run, cases[i].key, cases[i].text);
+  if (groups_open(&groups, &run, params, NULL, NULL, &error) != MOUSSE_OK)
+    fail_msg("%s", error.text);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    double value = 0;
+    assert_int_equal(mousse_get(groups.optimizer, GPT_MATRIX, cases[i].option, &value),
+                     MOUSSE_OK);
+    near(value, cases[i].value, 1e-12);
+  }
+  groups_close(&groups);
+  notices[0] = '\0';
+  tiny_set(&run, "optimizer", "muon");
+  assert_int_equal(groups_open(&groups, &run, params, NULL, &collector, &error), MOUSSE_OK);
+  assert_non_null(strstr(notices, "'shampoo_alpha' does not concern the optimizer muon"));
+  assert_null(strstr(notices, "'mu'"));
+  groups_close(&groups);
+  tiny_set(&run, "mu", "7");
+  assert_int_equal(groups_open(&groups, &run, params, NULL, NULL, &error), MOUSSE_OUT_OF_RANGE);
+  assert_non_null(strstr(error.text, "mu = 7"));
+  gpt_params_destroy(params);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(options),
+      cmocka_unit_test(micro_batches_divide),
+      cmocka_unit_test(model_of_a_run),
+      scratch_test(yaml_reads_what_it_writes),
+      scratch_test(yaml_mistakes),
+      cmocka_unit_test(yaml_is_bounded),
+      cmocka_unit_test(groups_by_role),
+      cmocka_unit_test(scalar_options_count),
+      cmocka_unit_test(unused_options_are_told),
+      cmocka_unit_test(paper_names),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
