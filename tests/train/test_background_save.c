@@ -6,6 +6,7 @@
  *     test_background_save [EVERY]     each EVERY-th case; 1: all of them */
 #include "comm/comm.h"
 #include "tiny_run.h"
+#include "told.h"
 #include "train/checkpoint.h"
 #include "train/memory_room.h"
 #include "train/train.h"
@@ -111,18 +112,9 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
   return no_threads ? EAGAIN : __real_pthread_create(thread, attributes, body, argument);
 }
 
-static char told[8192];
-
-static void collect(void *user, const char *text)
-{
-  (void)user;
-  strncat(told, text, sizeof told - strlen(told) - 2);
-  strcat(told, "\n");
-}
-
 static mousse_status execute(const train_options *run, mo_error *error)
 {
-  const train_display display = {.notices = {collect, NULL}};
+  const train_display display = {.notices = collector};
   train_outcome outcome;
   told[0] = '\0';
   return train_execute(run, &mo_comm_self, &display, &outcome, error);

@@ -14,7 +14,7 @@ static void options(void **state)
   train_options run;
   mo_error error = {{0}};
   (void)state;
-  notices[0] = '\0';
+  told[0] = '\0';
   assert_int_equal(options_defaults(&run, &error), MOUSSE_OK);
   assert_int_equal(options_set(&run, "num-iterations", "2k", NULL, &error), MOUSSE_OK);
   assert_int_equal(run.num_iterations, 2000);
@@ -30,7 +30,7 @@ static void options(void **state)
   assert_int_equal(run.option_count, 2);
   assert_string_equal(run.options[0].value, "on");
   assert_int_equal(options_set(&run, "wandb_project", "x", &collector, &error), MOUSSE_OK);
-  assert_non_null(strstr(notices, "wandb_project"));
+  assert_non_null(strstr(told, "wandb_project"));
   assert_int_equal(options_set(&run, "sequence_lenght", "4", NULL, &error),
                    MOUSSE_UNKNOWN_NAME);
   assert_non_null(strstr(error.text, "did you mean 'sequence_length'"));
@@ -232,16 +232,16 @@ static void unused_options_are_told(void **state)
     train_options run;
     assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
     snprintf(expected, sizeof expected, "'%s' has no effect without", cases[i].name);
-    notices[0] = '\0';
+    told[0] = '\0';
     unused_options_tell(&run, &collector);
-    assert_string_equal(notices, "");
+    assert_string_equal(told, "");
     tiny_set(&run, cases[i].name, cases[i].value);
     unused_options_tell(&run, &collector);
-    assert_non_null(strstr(notices, expected));
-    notices[0] = '\0';
+    assert_non_null(strstr(told, expected));
+    told[0] = '\0';
     tiny_set(&run, cases[i].needs, cases[i].needed);
     unused_options_tell(&run, &collector);
-    assert_string_equal(notices, "");
+    assert_string_equal(told, "");
   }
 }
 
@@ -308,11 +308,11 @@ static void paper_names(void **state)
     near(value, cases[i].value, 1e-12);
   }
   groups_close(&groups);
-  notices[0] = '\0';
+  told[0] = '\0';
   tiny_set(&run, "optimizer", "muon");
   assert_int_equal(groups_open(&groups, &run, params, NULL, &collector, &error), MOUSSE_OK);
-  assert_non_null(strstr(notices, "'shampoo_alpha' does not concern the optimizer muon"));
-  assert_null(strstr(notices, "'mu'"));
+  assert_non_null(strstr(told, "'shampoo_alpha' does not concern the optimizer muon"));
+  assert_null(strstr(told, "'mu'"));
   groups_close(&groups);
   tiny_set(&run, "mu", "7");
   assert_int_equal(groups_open(&groups, &run, params, NULL, NULL, &error), MOUSSE_OUT_OF_RANGE);

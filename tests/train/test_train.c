@@ -166,13 +166,13 @@ static void logs_never_fail(void **state)
 {
   train_metrics m;
   const step_report report = {.step = 1};
-  notices[0] = '\0';
+  told[0] = '\0';
   assert_int_equal(mkdir(scratch_path(state, "metrics.jsonl"), 0777), 0);
   metrics_open(&m, *state, 0, false, &collector);
   metrics_step(&m, &report);
   metrics_note(&m, "still here");
   metrics_close(&m);
-  assert_non_null(strstr(notices, "metrics.jsonl: cannot open"));
+  assert_non_null(strstr(told, "metrics.jsonl: cannot open"));
 }
 
 static bool collect_byte(void *user, const char *bytes, size_t count)

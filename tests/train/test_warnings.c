@@ -4,6 +4,7 @@
 #include "comm/comm.h"
 #include "linalg/lapack.h"
 #include "tiny_run.h"
+#include "told.h"
 #include "train/alarms.h"
 #include "train/train.h"
 
@@ -38,17 +39,6 @@ bool __wrap_mo_eigh_iterate(size_t n, double *a, double *values, double *work)
 {
   return !without_eigenvalues && __real_mo_eigh_divide(n, a, values, work);
 }
-
-static char told[8192];
-
-static void collect(void *user, const char *text)
-{
-  (void)user;
-  strncat(told, text, sizeof told - strlen(told) - 2);
-  strcat(told, "\n");
-}
-
-static const run_notices collector = {collect, NULL};
 
 static size_t count(const char *words)
 {
@@ -97,7 +87,7 @@ static void alarms_ring_once(void **state)
 
 static mousse_status train(const train_options *run, mo_error *error)
 {
-  const train_display display = {.notices = {collect, NULL}};
+  const train_display display = {.notices = collector};
   train_outcome outcome = {.signal = 0};
   told[0] = '\0';
   return train_execute(run, &mo_comm_self, &display, &outcome, error);

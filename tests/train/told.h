@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-static char notices[4096];
+static char told[8192];
 
 static void collect(void *user, const char *text)
 {
   (void)user;
-  strncat(notices, text, sizeof notices - strlen(notices) - 2);
-  strcat(notices, "\n");
+  strncat(told, text, sizeof told - strlen(told) - 2);
+  strcat(told, "\n");
 }
 
 static const run_notices collector = {collect, NULL};
