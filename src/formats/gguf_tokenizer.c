@@ -212,14 +212,13 @@ static mousse_status find_all_unmade(const mo_tokenizer *t, split_scratch *scrat
 
 /* llama.cpp takes a word that is a token as it is with Llama 3's rule, and merges it with any
  * other. Where the tokenizer has that the other way round, both must come to the same. */
-static mousse_status check_whole_words(const mo_tokenizer *t, mo_error *error)
+static mousse_status check_whole_words(const mo_tokenizer *t, const char *rule, mo_error *error)
 {
   split_scratch *scratch = NULL;
   mo_encoder *encoder = NULL;
   mo_tokenizer merging = *t; /* borrows all of it */
   merging.whole_words = merging.nfc = false;
-  if (t->rule == NULL || t->whole_words == (strcmp(rule_name(t), "llama-bpe") == 0))
-    return MOUSSE_OK;
+  if (t->rule == NULL || t->whole_words == (strcmp(rule, "llama-bpe") == 0)) return MOUSSE_OK;
   mousse_status status = split_scratch_open(&scratch, t->rule, error);
   if (status == MOUSSE_OK) status = encoder_open(&encoder, &merging, error);
   if (status == MOUSSE_OK) status = find_all_unmade(t, scratch, encoder, error);
@@ -238,7 +237,8 @@ static mousse_status check(const mo_tokenizer *t, size_t vocabulary, mo_error *e
                    "the tokenizer has %u tokens, the model's vocabulary %zu", t->tokens.count,
                    vocabulary);
   if (t->sentencepiece) return check_merges(t, error);
-  if (rule_name(t) != NULL) return check_whole_words(t, error);
+  const char *rule = rule_name(t);
+  if (rule != NULL) return check_whole_words(t, rule, error);
   return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                  "llama.cpp has no split rule '%.80s'; GPT-2's, Llama 3's, Qwen's and SmolLM's "
                  "can be written as GGUF",
