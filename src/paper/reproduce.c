@@ -8,6 +8,7 @@
 #include "paper/synthetic_text.h"
 #include "study/run_archive.h"
 #include "study/study_directory.h"
+#include "support/signals.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -300,14 +301,18 @@ static mousse_status train_all(reproduction_work *w, const reproduction *what, i
   return *stopped == 0 ? fine_tune(w, what, stopped, error) : MOUSSE_OK;
 }
 
-/* Whatever ended is kept, also when a signal or a run that failed ended the rest. */
+/* Whatever ended is kept, also when a signal, between two waves as well, or a run that failed ended
+ * the rest. */
 static mousse_status train_and_archive(reproduction_work *w, const reproduction *what,
                                        int *stopped, mo_error *error)
 {
   const archived_study study = {what->directory, w->runs.directory};
   if (what->archive == NULL) return train_all(w, what, stopped, error);
   MO_TRY(run_archive_unpack(&study, what->archive, error));
+  signals_watch();
   const mousse_status status = train_all(w, what, stopped, error);
+  *stopped = signals_stop();
+  signals_ignore();
   const mousse_status kept =
       run_archive_write(&study, what->archive, status == MOUSSE_OK ? error : NULL);
   return status != MOUSSE_OK ? status : kept;

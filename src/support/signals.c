@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t stop_signal, save_wanted;
+static int watching; /* calls of signals_watch that signals_ignore has not answered yet */
 static struct sigaction before[3];
 static const int watched[3] = {SIGINT, SIGTERM, SIGUSR1};
 
@@ -22,6 +23,7 @@ static void on_signal(int number)
 
 void signals_watch(void)
 {
+  if (watching++ > 0) return;
   stop_signal = save_wanted = 0;
   for (size_t i = 0; i < 3; i++) {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
@@ -32,6 +34,7 @@ void signals_watch(void)
 
 void signals_ignore(void)
 {
+  if (--watching > 0) return;
   for (size_t i = 0; i < 3; i++) sigaction(watched[i], &before[i], NULL);
 }
 

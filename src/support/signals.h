@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-void signals_watch(void);  /* from now on */
-void signals_ignore(void); /* as it was before */
+void signals_watch(void);  /* from now on; may be nested */
+void signals_ignore(void); /* as it was before the outermost of them */
 int signals_stop(void);    /* the signal that asked to stop; 0: none */
 bool signals_save(void);   /* whether saving was asked for; the request is taken back */
 
