@@ -69,6 +69,32 @@ class Layouts(unittest.TestCase):
             alone = steps(torch.nn.Parameter(starts[e].clone()), [g[e].clone() for g in gradients])
             self.assertTrue(torch.equal(together[e], alone))
 
+    def test_row_blocks_are_matrices_of_their_own(self):
+        """Also stored as inputs x outputs, and of experts."""
+        starts, gradients = numbers(3, 12, 20), [numbers(3, 12, 20, seed=s) for s in (5, 6)]
+        alone = torch.stack([steps(torch.nn.Parameter(starts[b].clone()), [g[b].clone() for g in gradients])
+                             for b in range(3)]).reshape(36, 20)
+        start, fused = starts.reshape(36, 20), [g.reshape(36, 20) for g in gradients]
+        self.assertTrue(torch.equal(steps(torch.nn.Parameter(start.clone()), fused, row_blocks=3), alone))
+        turned = steps(torch.nn.Parameter(start.t().contiguous()), [g.t().contiguous() for g in fused], transposed=True,
+                       row_blocks=3)
+        self.assertTrue(torch.equal(turned.t(), alone))
+        experts = steps(torch.nn.Parameter(torch.stack([start, start])), [torch.stack([g, g]) for g in fused],
+                        experts=True, row_blocks=3)
+        self.assertTrue(torch.equal(experts, torch.stack([alone, alone])))
+        for blocks in (5, 0, -3, 1.5):
+            with self.assertRaisesRegex(ValueError, "36 rows, which cannot be"):
+                steps(torch.nn.Parameter(start.clone()), fused, row_blocks=blocks)
+
+    def test_arrays_and_plan_of_row_blocks(self):
+        weight, other = torch.nn.Parameter(numbers(36, 20)), torch.nn.Parameter(numbers(4, 5))
+        optimizer = mousse.torch.Optimizer([{"params": [weight], "algorithm": "muon", "row_blocks": 3},
+                                            {"params": [other], "algorithm": "muon"}])
+        weight.grad, other.grad = numbers(36, 20, seed=5), numbers(4, 5, seed=6)
+        optimizer.step()
+        self.assertTrue(torch.equal(optimizer.arrays(weight)["momentum"], weight.grad.reshape(3, 240)))
+        self.assertEqual([(name, size) for name, _, size, _ in optimizer.plan().rows], [("0", 4 * 720), ("1", 4 * 20)])
+
     def test_arrays_of_experts(self):
         weight = torch.nn.Parameter(numbers(3, 12, 20))
         optimizer = mousse.torch.Optimizer([{"params": [weight], "algorithm": "muon", "experts": True}])

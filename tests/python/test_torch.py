@@ -81,6 +81,26 @@ class AgainstTorch(unittest.TestCase):
             self.assertLess(float((pair[0] - pair[1]).abs().max() / max(1, pair[1].abs().max())), 1e-6)
 
 
+def gpt(positions):
+    """The layers of a GPT, 16 wide."""
+    def linear(inputs, outputs):
+        return torch.nn.Linear(inputs, outputs, bias=False)
+    return torch.nn.ModuleDict({
+        "tokens": torch.nn.Embedding(50, 16), "positions": torch.nn.Embedding(positions, 16),
+        "attention": torch.nn.ModuleDict({"c_attn": linear(16, 48), "proj": linear(16, 16)}),
+        "mlp": torch.nn.ModuleDict({"fc": linear(16, 64), "proj": linear(64, 16)}),
+        "lm_head": linear(16, 50)})
+
+
+def roles_of(net):
+    """Names of the parameters by what groups() does with them, fused ones apart."""
+    found = {}
+    for group in mousse.torch.groups(net):
+        if "row_blocks" not in group:
+            found.setdefault("matrix" if group["algorithm"] == "mousse" else "rest", []).extend(group["names"])
+    return {role: sorted(names) for role, names in found.items()}
+
+
 class Loops(unittest.TestCase):
     def test_two_changed_lines(self):
         net = model()
@@ -167,6 +187,37 @@ class Loops(unittest.TestCase):
         net.register_module("again", net[1])
         self.assertEqual(len(mousse.torch.groups(net)[0]["params"]), 2)
         train(net[:7], mousse.torch.Optimizer(mousse.torch.groups(net)), 0, 2)
+
+    def test_a_table_of_positions_makes_no_heads(self):
+        """Of as many positions as the model is wide, or as its hidden layer is: only the vocabulary has a head."""
+        for positions in (16, 64):
+            net = gpt(positions)
+            self.assertEqual(roles_of(net)["matrix"], ["attention.proj.weight", "mlp.fc.weight", "mlp.proj.weight"])
+            self.assertEqual(roles_of(net)["rest"], ["lm_head.weight", "positions.weight", "tokens.weight"])
+
+    def test_heads_of_several_layers(self):
+        """Two layers fit the vocabulary: those that are called so; nobody is: both, since they would be large."""
+        named = torch.nn.ModuleDict({"table": torch.nn.Embedding(50, 8), "up": torch.nn.Linear(8, 50, bias=False),
+                                     "heads": torch.nn.ModuleList([torch.nn.Linear(8, 50, bias=False)])})
+        self.assertEqual(roles_of(named), {"matrix": ["up.weight"], "rest": ["heads.0.weight", "table.weight"]})
+        unnamed = torch.nn.ModuleDict({"table": torch.nn.Embedding(50, 8), "a": torch.nn.Linear(8, 50, bias=False),
+                                       "b": torch.nn.Linear(8, 50, bias=False)})
+        self.assertEqual(roles_of(unnamed), {"rest": ["a.weight", "b.weight", "table.weight"]})
+
+    def test_queries_keys_and_values_are_three_matrices(self):
+        net = gpt(16)
+        fused = [g for g in mousse.torch.groups(net) if g.get("row_blocks") == 3]
+        self.assertEqual([g["names"] for g in fused], [["attention.c_attn.weight"]])
+        whole = mousse.torch.groups(net, roles={"attention.c_attn.weight": "matrix"})
+        self.assertFalse(any("row_blocks" in g for g in whole))
+        theirs = torch.nn.MultiheadAttention(16, 2)
+        fused = [g for g in mousse.torch.groups(theirs, "muon") if "row_blocks" in g]
+        self.assertEqual([g["names"] for g in fused], [["in_proj_weight"]])
+        optimizer = mousse.torch.Optimizer(mousse.torch.groups(theirs, "muon"))
+        x = torch.randn(4, 1, 16)
+        theirs(x, x, x)[0].square().sum().backward()
+        optimizer.step()
+        self.assertEqual(optimizer.arrays("in_proj_weight")["momentum"].shape, (3, 256))
 
     def test_threads_follow_torch(self):
         results, before = [], torch.get_num_threads()

@@ -25,6 +25,7 @@ class Tensor:
     value: int
     grad: int = 0
     count: int = 1
+    row_blocks: int = 1
     transposed: bool = False
     type: int = FLOAT32
 
@@ -143,8 +144,8 @@ class Core:
         name = ffi.new("char[]", tensor.name.encode())
         record = ffi.new("mousse_tensor *", {
             "struct_size": ffi.sizeof("mousse_tensor"), "name": name, "rows": tensor.rows, "cols": tensor.cols,
-            "count": tensor.count, "transposed": tensor.transposed, "value_type": tensor.type,
-            "grad_type": tensor.type, "value": ffi.cast("void *", tensor.value),
+            "count": tensor.count, "row_blocks": tensor.row_blocks, "transposed": tensor.transposed,
+            "value_type": tensor.type, "grad_type": tensor.type, "value": ffi.cast("void *", tensor.value),
             "grad": ffi.cast("void *", tensor.grad)})
         check(lib.mousse_add_tensor(self.handle, group, record), self.handle)
         self._names.append(name)

@@ -6,6 +6,7 @@
     (m, n), transposed   n x m: stored (inputs, outputs), as in GPT-2's Conv1D
     (m, ...)             m x rest: convolutions
     (e, m, ...), experts e matrices of m x rest
+    with row_blocks b    b matrices of m/b x n on top of each other, as fused queries, keys and values
 
 A tensor that lies row by row, or column by column, is used where it is. Any other (a slice, a
 convolution in channels-last order) is copied before a step and back after it.
@@ -43,7 +44,7 @@ def refuse_empty(name: str, tensor: torch.Tensor) -> None:
 class Slot:
     """One parameter: its place among the library's tensors and how its memory is reached."""
 
-    def __init__(self, name: str, param: torch.nn.Parameter, transposed: bool, experts: bool):
+    def __init__(self, name: str, param: torch.nn.Parameter, transposed=False, experts=False, row_blocks=1):
         refuse_unusable(name, param, "the value")
         refuse_empty(name, param)
         self.name, self.param = name, param
@@ -53,9 +54,9 @@ class Slot:
         self.staged = self._nothing = self._nothing_of = None
         if not self.plain and not self.by_columns:
             self.staged = torch.empty(param.shape, dtype=param.dtype)
-        self._describe(transposed, experts)
+        self._describe(transposed, experts, row_blocks)
 
-    def _describe(self, transposed, experts):
+    def _describe(self, transposed, experts, row_blocks):
         shape = self.param.shape
         if transposed and len(shape) != 2:
             raise InvalidArgument(f"{self.name} has {len(shape)} dimensions; only matrices can be transposed")
@@ -70,10 +71,13 @@ class Slot:
         self.transposed = transposed != self.by_columns
         if transposed:
             self.rows, self.cols = self.cols, self.rows
+        if not isinstance(row_blocks, int) or row_blocks < 1 or self.rows % row_blocks != 0:
+            raise InvalidArgument(f"{self.name} has {self.rows} rows, which cannot be {row_blocks} row_blocks")
+        self.row_blocks = row_blocks
 
     def tensor(self) -> _core.Tensor:
         return _core.Tensor(self.name, self.rows, self.cols, self.value_address(), count=self.count,
-                            transposed=self.transposed, type=_types[self.param.dtype])
+                            row_blocks=self.row_blocks, transposed=self.transposed, type=_types[self.param.dtype])
 
     def value_address(self) -> int:
         return (self.param if self.staged is None else self.staged).data_ptr()
@@ -113,7 +117,8 @@ class Slot:
 
     def matrices(self) -> list[str]:
         """The names of the library's parameters in it."""
-        return [self.name] if self.count == 1 else [f"{self.name}[{i}]" for i in range(self.count)]
+        experts = [self.name] if self.count == 1 else [f"{self.name}[{i}]" for i in range(self.count)]
+        return experts if self.row_blocks == 1 else [f"{e}[{b}]" for e in experts for b in range(self.row_blocks)]
 
     def note_change(self) -> None:
         """Tells autograd that the value has changed, as writing it with torch would: a graph that still needs the old

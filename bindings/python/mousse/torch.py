@@ -22,7 +22,8 @@ from ._torch_groups import groups
 from ._torch_layout import Slot
 
 #: Keys of a parameter group besides the algorithm's options.
-_group_keys = {"params", "algorithm", "names", "transposed", "experts"}
+_layout_keys = {"transposed", "experts", "row_blocks"}
+_group_keys = {"params", "algorithm", "names"} | _layout_keys
 
 _forked = False
 
@@ -44,7 +45,8 @@ class Optimizer(torch.optim.Optimizer):
     """Parameter groups under one algorithm each: {"params": ..., "algorithm": "muon", "lr": ...}.
 
     Further keys of a group: `names` (keys in the saved state; groups() sets them), `transposed`
-    (matrices stored as inputs x outputs) and `experts` (the first dimension counts matrices).
+    (matrices stored as inputs x outputs), `experts` (the first dimension counts matrices) and
+    `row_blocks` (so many matrices on top of each other: 3 for fused queries, keys and values).
     defaults: options for every group whose algorithm has them. process_group: True, or a group of
     torch.distributed, divides the state over its processes; gradients must be averaged already.
     """
@@ -115,7 +117,7 @@ class Optimizer(torch.optim.Optimizer):
             number = core.add_group(group["algorithm"], wanted)
             pushed.append(wanted)
             for param in group["params"]:
-                slot = Slot(next(names), param, group.get("transposed", False), group.get("experts", False))
+                slot = Slot(next(names), param, **{key: group[key] for key in _layout_keys & set(group)})
                 core.add_tensor(number, slot.tensor())
                 slots.append(slot)
         if self._clip_norm:
@@ -254,8 +256,8 @@ class Optimizer(torch.optim.Optimizer):
             for (name, bytes_, flops), slot in zip(_per_slot(core, slots), slots)])
 
     def arrays(self, param) -> dict[str, torch.Tensor]:
-        """What is kept about a parameter (its name, or itself): copies of "momentum" and the like; of experts, one row
-        for each."""
+        """What is kept about a parameter (its name, or itself): copies of "momentum" and the like; of experts and row
+        blocks, one row for each."""
         if self._core is None:
             self._build()
         slots = [s for s in self._slots if s.name == param or s.param is param]
@@ -263,7 +265,7 @@ class Optimizer(torch.optim.Optimizer):
             raise InvalidArgument(f"there is no parameter {param!r}")
         found = [self._core.state(name) for name in slots[0].matrices()]
         rows = {k: [torch.frombuffer(f[k], dtype=torch.float32) for f in found] for k, v in found[0].items() if v}
-        return {k: v[0] if slots[0].count == 1 else torch.stack(v) for k, v in rows.items()}
+        return {k: v[0] if len(found) == 1 else torch.stack(v) for k, v in rows.items()}
 
 
 def _plain(value):
@@ -275,7 +277,7 @@ def _per_slot(core, slots):
     """The library's rows, one per matrix, summed over those of one parameter."""
     rows = iter(core.parameters())
     for slot in slots:
-        mine = [next(rows) for _ in range(slot.count)]
+        mine = [next(rows) for _ in slot.matrices()]
         yield slot.name, sum(r[1] for r in mine), sum(r[2] for r in mine)
 
 
