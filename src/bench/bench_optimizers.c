@@ -6,7 +6,8 @@
  *
  *     seconds per step = between + (refreshing - between) / BENCH_REFRESH_EVERY
  *
- * When quick, the first step of algorithms that compute a root is the refreshing one, and plain
+ * and what long sides add to it, which are refreshed more rarely (refresh_long), apart. The
+ * first step of plain Muon, whose memory is new, does not count. When quick, the first step of algorithms that compute a root is the refreshing one, and plain
  * Muon is measured only now and then. The first step of others sees gradients of 0, because
  * what they do in it alone (eigenvalue decompositions) is quicker for those.
  */
@@ -24,6 +25,9 @@ enum {
   QUICK_WIDTH = 192, /* of the set that the largest step is looked for in, when quick */
   QUICK_LAYERS = 6,
   QUICK_YARDSTICKS = 3, /* subjects that share one measurement of plain Muon, when quick */
+  AGE =
+      1100, /* steps that an optimizer with roots is told it has done: its statistics are full */
+  NEVER = 1000, /* refresh_long with which the steps after AGE refresh no long side */
 };
 
 typedef struct rules {
@@ -124,20 +128,32 @@ static double time_plain(bench_measure *m, bench_ground *g)
   return g->plain_seconds;
 }
 
-static mousse_status time_refresh(bench_measure *m, const bench_subject *s,
-                                  mousse_optimizer *opt, double first_step, double *seconds)
+/* A step that refreshes all sides, and one that leaves out long sides. */
+static mousse_status time_refreshes(bench_measure *m, const bench_subject *s,
+                                    mousse_optimizer *opt, double first_step, double *all,
+                                    double *without_long)
 {
-  *seconds = first_step;
-  if (m->options->quick && s->has_root) return MOUSSE_OK;
+  *all = first_step;
   mousse_set(opt, 0, "refresh_every", 1);
-  return time_step(m, opt, seconds);
+  if (!m->options->quick || !s->has_root) {
+    if (s->spares_long) mousse_set(opt, 0, "refresh_long", 1);
+    MO_TRY(time_step(m, opt, all));
+  }
+  *without_long = *all;
+  if (!s->spares_long) return MOUSSE_OK;
+  mousse_set(opt, 0, "refresh_long", NEVER);
+  return time_step(m, opt, without_long);
 }
 
-/* A basis is moved, and not found anew, once the gradients so far can span the longest side, four
- * times the shortest: what is measured is the cost of a long run. */
+/* What is measured is the cost of a long run: a basis is moved, and not found anew, once the
+ * gradients so far can span the longest side, four times the shortest; roots of long sides are
+ * spared once the statistics are full. */
 static mousse_status settle(bench_measure *m, const bench_subject *s, mousse_optimizer *opt)
 {
   double ignored = 0;
+  const char *name = NULL;
+  for (size_t i = 0; s->spares_long && (name = mousse_param_name(opt, i)) != NULL; i++)
+    mousse_set_param(opt, name, "steps", AGE);
   if (!s->refreshes || s->has_root) return MOUSSE_OK;
   mousse_set(opt, 0, "refresh_every", 1e9);
   for (int i = 0; i < 2; i++) MO_TRY(time_step(m, opt, &ignored));
@@ -151,7 +167,10 @@ static mousse_status compare(bench_measure *m, const bench_subject *s, bench_gro
 {
   const rules r = rules_for(m->options);
   const double unit_work = plain_work(WIDTH, r.layers);
-  double yardstick[MOST_ROUNDS], between[MOST_ROUNDS], refreshing[MOST_ROUNDS];
+  double yardstick[MOST_ROUNDS], between[MOST_ROUNDS], all[MOST_ROUNDS],
+      short_only[MOST_ROUNDS];
+  double rarely = 1; /* refreshes that pass for one of a long side */
+  if (s->spares_long) mousse_get(opt, 0, "refresh_long", &rarely);
   MO_TRY(settle(m, s, opt));
   for (size_t i = 0; i < r.rounds; i++) {
     yardstick[i] = time_plain(m, g);
@@ -159,13 +178,14 @@ static mousse_status compare(bench_measure *m, const bench_subject *s, bench_gro
     if (s->refreshes) mousse_set(opt, 0, "refresh_every", 1e9);
     MO_TRY(time_step(m, opt, &between[i]));
     bench_tick(m, s->algorithm, usual_cost(s) * unit_work);
-    refreshing[i] = between[i];
-    if (s->refreshes) MO_TRY(time_refresh(m, s, opt, first_step, &refreshing[i]));
+    all[i] = short_only[i] = between[i];
+    if (s->refreshes) MO_TRY(time_refreshes(m, s, opt, first_step, &all[i], &short_only[i]));
     bench_tick(m, s->algorithm, refresh_cost(s) * unit_work);
   }
   const double unit = bench_median(yardstick, r.rounds);
   const double usual = bench_median(between, r.rounds);
-  const double extra = bench_median(refreshing, r.rounds) - usual;
+  const double often = bench_median(short_only, r.rounds);
+  const double extra = often - usual + (bench_median(all, r.rounds) - often) / rarely;
   const double scale = (double)MODEL_LAYERS / (double)r.layers;
   result->seconds_per_step = (usual + extra / BENCH_REFRESH_EVERY) * scale;
   result->ratio = (usual + extra / BENCH_REFRESH_EVERY) / unit;
@@ -240,6 +260,7 @@ mousse_status bench_optimizers(bench_measure *m)
     status = bench_set_create(&g.stagger_set, r.stagger_width, r.stagger_layers, m->error);
   if (status == MOUSSE_OK)
     status = plain_muon_create(&g.plain, &g.set, m->options->threads, m->error);
+  if (status == MOUSSE_OK && m->subject_count > 0) plain_muon_step(g.plain);
   for (size_t i = 0; status == MOUSSE_OK && i < m->subject_count; i++)
     status = measure_one(m, &m->subjects[i], &g);
   plain_muon_destroy(g.plain);

@@ -49,6 +49,7 @@ static bench_subject as_it_comes(const char *algorithm)
                      .chooses_sides = find_option(algorithm, "sides") != NULL,
                      .refreshes = find_option(algorithm, "refresh_every") != NULL,
                      .has_root = find_option(algorithm, "refresh") != NULL,
+                     .spares_long = find_option(algorithm, "refresh_long") != NULL,
                      .orthogonalises = find_option(algorithm, "newton_schulz") != NULL};
   if (s.refreshes) s.sides = "both";
   return s;

@@ -10,6 +10,7 @@ typedef struct bench_subject {
   const char *algorithm, *sides;    /* sides: as the table shows them */
   char options[BENCH_OPTIONS_TEXT]; /* besides sides: "name=value:name=value" */
   bool chooses_sides, refreshes, has_root, orthogonalises;
+  bool spares_long; /* refreshes long sides more rarely than others */
 } bench_subject;
 
 /* The rows that `options` ask for, at most BENCH_MOST_OPTIMIZERS. Names and values of options are

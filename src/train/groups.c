@@ -114,20 +114,23 @@ static mousse_status set_library_options(const train_groups *groups, const train
   return MOUSSE_OK;
 }
 
-/* Where our measurements are clearly for another setting than the published one. */
+/* Where our measurements are clearly for another setting than the published one, and where the
+ * library's default is not the published one. */
 static const struct {
+  int recipe; /* a train_recipe */
   const char *optimizer, *option, *value;
-} recommended[] = {
-    {"mousse", "nesterov", "on"}, {"mousse", "mu", "auto"}, {"muon", "mu", "auto"}};
+} recipes[] = {{RECIPE_RECOMMENDED, "mousse", "nesterov", "on"},
+               {RECIPE_RECOMMENDED, "mousse", "mu", "auto"},
+               {RECIPE_RECOMMENDED, "muon", "mu", "auto"},
+               {RECIPE_PAPER, "mousse", "refresh_long", "1"}};
 
-static mousse_status set_recommended(const train_groups *groups, const train_options *run,
-                                     int group, mo_error *error)
+static mousse_status set_recipe(const train_groups *groups, const train_options *run, int group,
+                                mo_error *error)
 {
-  for (size_t i = 0; i < sizeof recommended / sizeof *recommended; i++)
-    if (run->recipe == RECIPE_RECOMMENDED &&
-        strcmp(recommended[i].optimizer, run->optimizer) == 0)
-      MO_TRY(set_text(groups, run, group, "recipe", recommended[i].option, recommended[i].value,
-                      error));
+  for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
+    if (run->recipe == recipes[i].recipe && strcmp(recipes[i].optimizer, run->optimizer) == 0)
+      MO_TRY(
+          set_text(groups, run, group, "recipe", recipes[i].option, recipes[i].value, error));
   /* Statistics of an adapter's long side would take more memory than the matrix beside it. */
   if (run->recipe == RECIPE_RECOMMENDED && run->lora_rank > 0 &&
       has_option(run->optimizer, "sides"))
@@ -186,7 +189,7 @@ static mousse_status configure(train_groups *groups, const train_options *run, s
   /* In a run no step should wait for the refreshes of all matrices at once. */
   if (has_option(run->optimizer, "stagger"))
     MO_TRY(set_text(groups, run, GPT_MATRIX, "stagger", "stagger", "on", error));
-  MO_TRY(set_recommended(groups, run, GPT_MATRIX, error));
+  MO_TRY(set_recipe(groups, run, GPT_MATRIX, error));
   MO_TRY(set_named_options(groups, run, GPT_MATRIX, notices, error));
   MO_TRY(set_library_options(groups, run, GPT_MATRIX, false, error));
   mousse_status status = mousse_get(optimizer, GPT_MATRIX, "lr", &lr);

@@ -215,13 +215,15 @@ static void test_odd_shapes(void **state)
 static bool changes(const char *algorithm, const char *others, const mousse_option *option,
                     double value)
 {
+  const bool of_long_sides = strcmp(option->name, "refresh_long") == 0;
+  const size_t rows = of_long_sides ? 2 : ROWS, cols = of_long_sides ? 768 : COLS;
   rig plain, changed;
   rig_start(&plain, NULL);
   rig_start(&changed, NULL);
   for (int tall = 0; tall < 2; tall++) {
-    rig_add(&plain, algorithm, tall ? COLS : ROWS, tall ? ROWS : COLS, others);
+    rig_add(&plain, algorithm, tall ? cols : rows, tall ? rows : cols, others);
     const rig_param *p =
-        rig_add(&changed, algorithm, tall ? COLS : ROWS, tall ? ROWS : COLS, others);
+        rig_add(&changed, algorithm, tall ? cols : rows, tall ? rows : cols, others);
     assert_int_equal(mousse_set(changed.opt, p->group, option->name, value), MOUSSE_OK);
   }
   rig_prepare(&plain);
@@ -269,6 +271,8 @@ static const char *needs(const char *algorithm, const char *option)
       {"floor", "floor_target=9"},
       {"gate_floor", "inner=rms gate=on"},
       {"gate_cap", "inner=rms gate=on"},
+      {"refresh_long", "inner=kron beta=0.5 refresh_every=1"}, /* full in the run's 12 steps */
+      {"refresh_long", "beta=0.5 refresh_every=1"},
   };
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strcmp(known[i][0], option) == 0 &&

@@ -103,6 +103,9 @@ class Records(unittest.TestCase):
             self.assertEqual(options["scalar.beta1"], "0.95")
             for name in ("mu", "weight_decay", "shampoo_beta", "shampoo_alpha", "adjust_lr"):
                 self.assertTrue(options[name], name)
+        paper = self.lab.call(*self.lab.command(self.lab.folder / "none"), "--recipe", "paper", "--dry-run").stdout
+        for line in ("opt.nesterov: off", "mu: 0.95", "opt.refresh_long: 1"):
+            self.assertIn(f"\n{line}\n", paper)
 
     def test_the_default_directory_joins_no_other_run(self):
         place = self.lab.folder / "defaults"

@@ -211,6 +211,50 @@ static void test_staggered_refreshes(void **state)
   free(r);
 }
 
+/* Sides refreshed in each step, of a matrix with a short and a long side. */
+enum { LONG = 768, LONG_STEPS = 13 };
+
+typedef struct sides {
+  double total;
+  int of[LONG_STEPS + 1];
+  int step;
+} sides;
+
+static void count_sides(void *user, const char *param, const char *quantity, double value)
+{
+  sides *s = user;
+  (void)param;
+  if (strcmp(quantity, "refreshes") != 0) return;
+  s->of[s->step] = (int)(value - s->total);
+  s->total = value;
+}
+
+/* A long side is refreshed every third time once its statistics, with beta = 0.5 after four steps,
+ * are full; the short one every time. */
+static void test_long_sides(void **state)
+{
+  (void)state;
+  static float value[2 * LONG], grad[2 * LONG];
+  const int expected[LONG_STEPS + 1] = {0, 2, 0, 2, 0, 1, 0, 2, 0, 1, 0, 1, 0, 2};
+  mousse_optimizer *opt = NULL;
+  int group = 0;
+  sides s = {.step = 0};
+  assert_int_equal(mousse_create(NULL, &opt), MOUSSE_OK);
+  assert_int_equal(mousse_add_group(opt, "mousse", &group), MOUSSE_OK);
+  assert_int_equal(mousse_add_param(opt, group, "w", 2, LONG, value, grad), MOUSSE_OK);
+  assert_int_equal(mousse_set(opt, group, "beta", 0.5), MOUSSE_OK);
+  assert_int_equal(mousse_set(opt, group, "refresh_every", 2), MOUSSE_OK);
+  assert_int_equal(mousse_set(opt, group, "refresh_long", 3), MOUSSE_OK);
+  assert_int_equal(mousse_prepare(opt), MOUSSE_OK);
+  assert_int_equal(mousse_observe(opt, count_sides, &s), MOUSSE_OK);
+  for (s.step = 1; s.step <= LONG_STEPS; s.step++) {
+    mo_random_fill(grad, 2 * LONG, 1.0, 1, (uint64_t)s.step);
+    assert_int_equal(mousse_step(opt), MOUSSE_OK);
+  }
+  for (int i = 1; i <= LONG_STEPS; i++) assert_int_equal(s.of[i], expected[i]);
+  mousse_destroy(opt);
+}
+
 typedef struct notes {
   int count;
   char text[4096];
@@ -329,6 +373,7 @@ int main(void)
       cmocka_unit_test(test_elementwise_algorithms_can_be_cut),
       cmocka_unit_test(test_fused_form_equals_plain_form),
       cmocka_unit_test(test_staggered_refreshes),
+      cmocka_unit_test(test_long_sides),
       cmocka_unit_test(test_fall_backs_are_logged),
       cmocka_unit_test(test_observer_is_told_and_changes_nothing),
   };

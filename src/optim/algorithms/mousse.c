@@ -24,6 +24,7 @@ static const mo_option options[] = {
     MO_STAGE_ALPHA(0.125, 0.5),
     MO_STAGE_NUMBER(eps, 1e-5, 1e-10, 1e3, "damping of the normalised statistics"),
     MO_STAGE_REFRESH_EVERY(10, "steps between preconditioners"),
+    MO_STAGE_REFRESH_LONG(2),
     MO_STAGE_REFRESH_TOL,
     MO_STAGE_TRACE_NORM(1),
     MO_STAGE_GRAFT(1),

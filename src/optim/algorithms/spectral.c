@@ -48,6 +48,7 @@ static const mo_option options[] = {
     MO_STAGE_STATS_OF(MO_OF_GRADIENT),
     MO_STAGE_STATS_WHEN(MO_WHEN_BEFORE),
     MO_STAGE_REFRESH_EVERY(10, "steps between preconditioners"),
+    MO_STAGE_REFRESH_LONG(1),
     MO_STAGE_REFRESH,
     MO_STAGE_REFRESH_TOL,
     MO_STAGE_STAGGER,

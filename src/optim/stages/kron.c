@@ -2,6 +2,7 @@
  *
  *     L <- beta L + (1 - beta) G G^T      R <- beta R + (1 - beta) G^T G
  *     every refresh_every steps, from the first on:   P_L = L~^-alpha, P_R = R~^-alpha
+ *         (a long side, once its statistics are full, every refresh_long-th time)
  *     X = P_L X0 P_R                      again, for outer: U = P_L N P_R
  *
  * L~ is L corrected, normalised and damped as root.h says. The statistics of a side that is not
@@ -11,7 +12,13 @@
 
 #include "optim/averages.h"
 
+#include <math.h>
 #include <string.h>
+
+enum {
+  LONG_SIDE = 768,
+  MEMORIES = 2, /* of 1 / (1 - beta) steps, after which the statistics count as full */
+};
 
 mo_side mo_kron_side(const mo_stage_options *o, mo_shape shape, bool right)
 {
@@ -87,15 +94,33 @@ size_t mo_kron_work_floats(const mo_stage_options *o, mo_shape shape)
                    side_floats(o, mo_kron_side(o, shape, true)));
 }
 
+/* Steps between two roots of a side. Long sides take most of the time of all refreshes. */
+static double period_of(const mo_stage_options *o, mo_side side)
+{
+  return side.block >= LONG_SIDE ? o->refresh_every * fmax(o->refresh_long, 1.0)
+                                 : o->refresh_every;
+}
+
+/* While the moving average still fills, it changes too much for a longer period. */
+static bool is_due(const mo_step *s, mo_side side)
+{
+  const mo_stage_options *o = s->o;
+  const bool full = (double)s->u->step * (1.0 - mo_stats_beta(o)) > MEMORIES;
+  return mo_due(s->u, full ? period_of(o, side) : o->refresh_every, o->stagger != 0.0);
+}
+
+static double root_flops(const mo_stage_options *o, mo_side side)
+{
+  return 30.0 * (double)side.block * (double)side.block * (double)side.size /
+         period_of(o, side);
+}
+
 /* Statistics and roots, and the products unless they are the orthogonaliser's to count. */
 static double flops(const mo_stage_options *o, mo_shape shape)
 {
   const mo_side left = mo_kron_side(o, shape, false), right = mo_kron_side(o, shape, true);
   const double along = (double)left.block + (double)right.block;
-  const double roots = 30.0 *
-                       ((double)left.block * (double)left.block * (double)left.size +
-                        (double)right.block * (double)right.block * (double)right.size) /
-                       o->refresh_every;
+  const double roots = root_flops(o, left) + root_flops(o, right);
   const double products = mo_kron_fused(o, shape) ? 0.0 : o->outer != 0.0 ? 4.0 : 2.0;
   return (1.0 + products) * (double)mo_elements(shape) * along + roots;
 }
@@ -113,7 +138,7 @@ static void renew(mo_step *s, mo_side side, float *pair, float *basis)
 {
   const mo_stage_options *o = s->o;
   const mo_update *u = s->u;
-  if (side.size == 0 || !(u->changed || mo_due(u, o->refresh_every, o->stagger != 0.0))) return;
+  if (side.size == 0 || !(u->changed || is_due(s, side))) return;
   const mo_root_rule rule = {
       .power = power_of(s, side),
       .correction = mo_bias_correction(o->bias_correction, mo_stats_beta(o), u->step),

@@ -235,6 +235,9 @@ static inline double mo_stats_beta(const mo_stage_options *o)
 #define MO_STAGE_REFRESH MO_OPTION_REFRESH(mo_stage_options)
 #define MO_STAGE_REFRESH_EVERY(first, text)                                                    \
   MO_WHOLE(mo_stage_options, refresh_every, first, 1, 1e9, 0, text)
+#define MO_STAGE_REFRESH_LONG(first)                                                           \
+  MO_WHOLE(mo_stage_options, refresh_long, first, 1, 1000, 0,                                  \
+           "sides of 768 and longer: only every so many preconditioners")
 #define MO_STAGE_REFRESH_TOL                                                                   \
   MO_STAGE_NUMBER(refresh_tol, 0, 0, 1,                                                        \
                   "keep a basis that is off by at most this fraction; 0: always renew it")

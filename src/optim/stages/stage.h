@@ -26,8 +26,8 @@ typedef struct mo_stage_options {
       kernel, mu2, mix, mix_end, mix_fall, mix_last, momenta, youngest, oldest;
   /* inner preconditioners */
   double inner, beta, alpha, eps, eps_rel, damping, sides, max_precond_dim, block, form,
-      refresh, refresh_every, refresh_tol, stagger, trace_norm, bias_correction, stats_of,
-      stats_when, floors, sinkhorn, kl_clip, gate, gate_floor, gate_cap;
+      refresh, refresh_every, refresh_long, refresh_tol, stagger, trace_norm, bias_correction,
+      stats_of, stats_when, floors, sinkhorn, kl_clip, gate, gate_floor, gate_cap;
   /* orthogonal.c */
   double ortho, newton_schulz, divisor, rank, fraction, limit, residual, order;
   /* post scaling */
