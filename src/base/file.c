@@ -126,8 +126,8 @@ mousse_status mo_writer_open(mo_writer *writer, const char *path, mo_error *erro
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: path is too long", path);
   /* The finished file takes its place: /dev/null would be no more. */
   if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-    return mo_fail(error, MOUSSE_IO, "%s: is there and not a regular file; name another one",
-                   path);
+    return mo_fail(error, MOUSSE_IO,
+                   "%s: exists and is not a regular file; choose another name", path);
   snprintf(writer->temporary, sizeof writer->temporary, "%s.%ld.tmp", path, (long)getpid());
   /* A file of this name is left from an earlier process, or is a link that somebody planted. */
   if (unlink(writer->temporary) != 0 && errno != ENOENT)

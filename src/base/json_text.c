@@ -31,7 +31,7 @@ mousse_status mo_json_bound(const char *name, const char *text, size_t size, siz
                             mo_error *error)
 {
   if (size < most || mo_json_values(text, size) <= most) return MOUSSE_OK;
-  return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: more than %zu JSON values, the most expected",
+  return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: more than %zu JSON values, which is the limit",
                  name, most);
 }
 

@@ -83,7 +83,7 @@ static mousse_status set_options(mousse_optimizer *opt, const char *options, mo_
     char *value = strchr(part, '=');
     if (value == NULL)
       return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                     "'%s' is no option: write name=value, as in polargrad:%s", part,
+                     "'%s' is not an option: write name=value, as in polargrad:%s", part,
                      variants[0].options);
     *value++ = '\0';
     const mousse_status status = mousse_set_text(opt, 0, part, value);
@@ -174,8 +174,8 @@ static mousse_status add_option(bench_subject *s, const char *part, mo_error *er
   if (strncmp(part, "refresh_every=", 14) == 0 || strncmp(part, "stagger=", 8) == 0)
     return mo_fail(
         error, MOUSSE_INVALID_ARGUMENT,
-        "'%s' cannot be given: refreshes are measured apart and spread over %d steps", part,
-        (int)BENCH_REFRESH_EVERY);
+        "'%s' cannot be set here: refreshes are measured separately and spread over %d steps",
+        part, (int)BENCH_REFRESH_EVERY);
   if (sides != NULL)
     s->sides = sides;
   else

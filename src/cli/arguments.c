@@ -225,7 +225,7 @@ static mousse_status check_count(const parser *p, mo_error *error)
                    command->name, extra, meant, extra);
   return mo_fail(
       error, MOUSSE_INVALID_ARGUMENT,
-      "%s takes %s%.0zu argument%s, and '%.100s' is one more; see 'mousse %s --help'",
+      "%s takes %s%.0zu argument%s, but '%.100s' is one too many; see 'mousse %s --help'",
       command->name, command->most_arguments == 0 ? "no" : "at most ", command->most_arguments,
       command->most_arguments == 1 ? "" : "s", extra, command->name);
 }

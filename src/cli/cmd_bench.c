@@ -23,13 +23,14 @@ typedef struct bench_values {
 static const mo_setting rows[] = {
     MO_SETTING_SWITCH(bench_values, quick, "false",
                       "a minute or two: common optimizers, fewer matrices, one repetition"),
-    MO_SETTING_SWITCH(bench_values, profile, "false",
-                      "instead: where the time of forward and backward goes, by kinds of work"),
+    MO_SETTING_SWITCH(
+        bench_values, profile, "false",
+        "show instead where the time of forward and backward goes, by kind of work"),
     MO_SETTING_SWITCH(bench_values, json, "false", "print one JSON object"),
     MO_SETTING_INTEGER(bench_values, threads, "0", 0, 1024, "threads; 0: one per core"),
     MO_SETTING_INTEGER(bench_values, layers, "0", 0, 12,
-                       "layers of the 162M model whose matrices are measured; 0: 2, or 1 when "
-                       "quick; with --cores, of the model; 0: all"),
+                       "layers of the 162M model to measure (0: 2, or 1 with --quick); with "
+                       "--cores, layers of the model (0: all)"),
     MO_SETTING_TEXT(bench_values, cores, "",
                     "predict a step on machines with this many cores, such as 8,32,128, and "
                     "measure nothing else"),
@@ -245,22 +246,22 @@ const cli_command command_bench = {
     .summary = "Measure models and optimizers on this machine",
     .arguments = "",
     .details =
-        "Rates are of this run and this machine: compare ratios, not times, and let "
-        "nothing else run meanwhile.\n\n"
+        "Rates hold for this run on this machine: compare ratios, not times, and run nothing "
+        "else meanwhile.\n\n"
         "'to Muon' is the time of a step relative to plain Muon, with a refresh of the "
         "preconditioners spread over 10 steps, 'no refresh' that of a step without one. "
         "'worst to mean' is the slowest of 10 steps with staggered refreshes relative to "
         "their mean (with --quick, on matrices of width 192).\n\n"
-        "An optimizer by its name stands for all its rows, with both sides and with the small "
-        "one where it has a choice; with options, as in a row's name, for one row.\n\n"
-        "--profile shows for each kind of work its share of the threads' time, and how near it "
-        "comes to what limits it: the rate of a large product, or that of memory, which work "
-        "in "
-        "caches may exceed. 'waiting' is time in which a thread had nothing to do.\n\n"
-        "With --cores a training step is recorded on one thread, its items with their times, "
-        "and replayed on as many cores as are asked for, with the rules by which threads take "
-        "work and with the memory's bandwidth as a second resource (docs/many-cores.md). The "
-        "last table compares that with this machine.\n\n"
+        "In --optimizers, a name alone stands for all rows of that optimizer (both sides, and "
+        "the small one where it has a choice); a name with options, as in a row's name, stands "
+        "for one row.\n\n"
+        "--profile shows, for each kind of work, its share of the threads' time and how close "
+        "it comes to what limits it: the rate of a large product, or that of memory, which "
+        "work in caches may exceed. 'waiting' is time when a thread had nothing to do.\n\n"
+        "With --cores, a training step is recorded on one thread, item by item with times, and "
+        "replayed on each number of cores, with the rules by which threads take work and with "
+        "memory bandwidth as a second resource (docs/many-cores.md). The last table compares "
+        "the prediction with this machine.\n\n"
         "  mousse bench --quick\n"
         "  mousse bench --profile --quick\n"
         "  mousse bench --json > bench.json\n"

@@ -22,9 +22,9 @@ typedef struct chat_values {
 
 static const mo_setting rows[] = {
     MO_SETTING_CHOICE(chat_values, chat_template, "auto", template_names,
-                      "form of the conversation; none: lines are one text; auto: the one whose "
-                      "tokens the tokenizer has, else none"),
-    MO_SETTING_TEXT(chat_values, system, "", "message of the role system to begin with"),
+                      "format of the conversation; none: all lines form one text; auto: the "
+                      "one whose tokens the tokenizer has, else none"),
+    MO_SETTING_TEXT(chat_values, system, "", "system message to begin with"),
 };
 
 typedef struct conversation {
@@ -46,11 +46,12 @@ static void on_interrupt(int number)
 static void print_help(void)
 {
   printf(
-      "The model answers a line, or continues it where it has no form for conversations; an "
-      "empty line\nlets it go on.\n"
+      "The model answers each line, or continues it if no chat template is used; an empty "
+      "line\n"
+      "lets it continue.\n"
       "Ctrl-C stops a text, Ctrl-D ends. Commands:\n"
       "  /new           start over\n"
-      "  /show          the options as they are\n"
+      "  /show          show the current options\n"
       "  /NAME VALUE    set one: temperature, tokens, top-k, top-p, repetition-penalty, seed, "
       "stop\n"
       "  /help, /quit\n");
@@ -170,8 +171,10 @@ static mousse_status choose_template(conversation *c, int64_t wanted, bool quiet
   if (!c->has_turns) return MOUSSE_OK;
   if (w->end_count < sizeof w->ends / sizeof *w->ends) w->ends[w->end_count++] = c->chat.end;
   if (!quiet && terminal_is(stdin))
-    fprintf(stderr, "A conversation in the form %s; --chat-template none makes it one text.\n",
-            chat_form_names[c->chat.form]);
+    fprintf(
+        stderr,
+        "A conversation with the chat template %s; --chat-template none makes it one text.\n",
+        chat_form_names[c->chat.form]);
   return start_over(c, error);
 }
 
@@ -220,10 +223,10 @@ const cli_command command_chat = {
     .arguments = "",
     .details =
         "A model whose tokenizer has the tokens of a chat template answers each line you type, "
-        "in the form it was trained with. With other models a line is added to one text, which "
-        "the model continues. An empty line lets it go on, /new starts over, and /temperature "
-        "0.5 and the like change options on the way. Lines can be edited; up and down recall "
-        "earlier ones. Input that is not a terminal is read line by line.\n\n"
+        "in the format it was trained with. With other models, each line is added to one text, "
+        "which the model continues. An empty line lets it continue, /new starts over, and "
+        "commands such as /temperature 0.5 change options as you go. Lines can be edited; up "
+        "and down recall earlier ones. Input that is not a terminal is read line by line.\n\n"
         "  mousse chat --init runs/book --temperature 0.7\n"
         "  mousse chat --init SmolLM2-135M-Instruct/ --system \"Answer in one sentence.\"\n",
     .settings = MO_SETTINGS(rows),

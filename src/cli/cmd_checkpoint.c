@@ -31,8 +31,9 @@ static const mo_setting rows[] = {
                     "export, branch: directory to write, or file for gguf and llmc (required)"),
     MO_SETTING_CHOICE(checkpoint_values, format, "mousse", format_names,
                       "export: for mousse, Hugging Face's libraries, llama.cpp or llm.c"),
-    MO_SETTING_CHOICE(checkpoint_values, type, "f32", number_type_names,
-                      "export: numbers of the file; q8_0 for gguf only, f32 for mousse"),
+    MO_SETTING_CHOICE(
+        checkpoint_values, type, "f32", number_type_names,
+        "export: number format of the weights; q8_0 only with gguf, and only f32 with mousse"),
 };
 
 static mousse_status open_list(const char *run, char *root, size_t capacity,
@@ -185,7 +186,7 @@ static mousse_status check_free(const checkpoint_values *v, mo_error *error)
   const bool file = v->format == EXPORT_GGUF || v->format == EXPORT_LLMC;
   if (file ? access(v->out, F_OK) != 0 : run_directory_is_free(v->out)) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                 "%s: is there already and stays as it is; give another --out", v->out);
+                 "%s: exists already and was not changed; choose another --out", v->out);
 }
 
 static mousse_status need_out(const char *action, const char *out, mo_error *error)
@@ -267,7 +268,8 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
     return MOUSSE_OK;
   }
   return mo_fail(error, MOUSSE_UNKNOWN_NAME,
-                 "checkpoint cannot '%s'; it can list, verify, export and branch", action);
+                 "checkpoint has no action '%s'; choose list, verify, export or branch",
+                 action);
 }
 
 const cli_command command_checkpoint = {
@@ -277,9 +279,9 @@ const cli_command command_checkpoint = {
     .details =
         "list shows step, losses, size and time, oldest first; verify reads every byte of "
         "every checkpoint; export writes model, configuration and tokenizer without the "
-        "optimizer's state; branch makes a new run that begins there. RUN@STEP and RUN@best "
-        "choose a checkpoint other than the newest. Instead of a run, export also takes a "
-        "model folder, of mousse or of Hugging Face, or a checkpoint of llm.c.\n\n"
+        "optimizer's state; branch makes a new run that starts from a checkpoint. RUN@STEP and "
+        "RUN@best choose a checkpoint other than the newest. Instead of a run, export also "
+        "takes a model folder (ours or Hugging Face's) or an llm.c checkpoint.\n\n"
         "  mousse checkpoint list runs/book\n"
         "  mousse checkpoint branch runs/book@1000 --out runs/book-low-lr\n"
         "  mousse checkpoint export runs/book@best --out book-model\n"

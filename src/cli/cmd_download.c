@@ -43,7 +43,7 @@ static mousse_status unknown_set(const char *name, mo_error *error)
   for (unsigned i = 0; published_set_at(i) != NULL; i++)
     snprintf(names + strlen(names), sizeof names - strlen(names), " %s",
              published_set_at(i)->name);
-  return mo_fail(error, MOUSSE_UNKNOWN_NAME, "there is no data set '%s'; there is:%s", name,
+  return mo_fail(error, MOUSSE_UNKNOWN_NAME, "there is no data set '%s'; available:%s", name,
                  names);
 }
 

@@ -45,9 +45,9 @@ static const mo_setting rows[] = {
     MO_SETTING_INTEGER(eval_values, val_tokens, "0", 0, 1e15,
                        "stop after this many tokens; 0: all"),
     MO_SETTING_INTEGER(eval_values, threads, "0", 0, 1024, "threads; 0: one per core"),
-    MO_SETTING_SWITCH(eval_values, separate_documents, "false",
-                      "attention does not cross from one document into the next; a run's own "
-                      "data is scored as in the run"),
+    MO_SETTING_SWITCH(
+        eval_values, separate_documents, "false",
+        "keep attention within one document; a run's own data is scored as in the run"),
     MO_SETTING_SWITCH(eval_values, allow_other_tokenizer, "false",
                       "score even if the data's tokenizer is not the model's"),
     MO_SETTING_SWITCH(eval_values, json, "false",

@@ -19,9 +19,9 @@ typedef struct generate_values {
 static const mo_setting rows[] = {
     MO_SETTING_TEXT(generate_values, prompt, "",
                     "what the text starts with; - reads standard input"),
-    MO_SETTING_TEXT(generate_values, prompt_file, "", "the same from a file"),
+    MO_SETTING_TEXT(generate_values, prompt_file, "", "file that holds the prompt"),
     MO_SETTING_INTEGER(generate_values, samples, "1", 1, 1e6,
-                       "how many texts, with seeds from --seed on"),
+                       "how many texts; their seeds count up from --seed"),
     MO_SETTING_SWITCH(generate_values, interactive, "false", "the same as 'mousse chat'"),
 };
 
@@ -100,11 +100,11 @@ const cli_command command_generate = {
     .name = "generate",
     .summary = "Generate text with a model",
     .arguments = "",
-    .details =
-        "A text may be longer than the model's context: it goes on from the last half.\n\n"
-        "  mousse generate --init runs/book --prompt \"It was\" --tokens 100\n"
-        "  mousse generate --init runs/book --prompt-file start.txt --samples 3\n"
-        "  echo \"It was\" | mousse generate --init runs/book --prompt -\n",
+    .details = "A text may be longer than the model's context: when the context is full, the "
+               "model continues from its last half.\n\n"
+               "  mousse generate --init runs/book --prompt \"It was\" --tokens 100\n"
+               "  mousse generate --init runs/book --prompt-file start.txt --samples 3\n"
+               "  echo \"It was\" | mousse generate --init runs/book --prompt -\n",
     .settings = MO_SETTINGS(rows),
     .base = &writing_settings,
     .values_bytes = sizeof(generate_values),

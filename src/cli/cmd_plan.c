@@ -24,11 +24,10 @@ static const mo_setting rows[] = {
     MO_SETTING_TEXT(plan_values, model, "", "another name for --preset"),
     MO_SETTING_INTEGER(
         plan_values, batch, "0", 0, 1e12,
-        "tokens in a step, rounded to whole sequences for every rank; 0: as --batch-size says"),
-    MO_SETTING_NUMBER(
-        plan_values, gflops, "0", 0, 1e9,
-        "speed of a matrix product on a rank; 0: that of this machine, measured, and the "
-        "model's and the optimizer's, too"),
+        "tokens in a step, rounded to whole sequences for every rank; 0: set by --batch-size"),
+    MO_SETTING_NUMBER(plan_values, gflops, "0", 0, 1e9,
+                      "speed of matrix products on a rank; 0: measure it on this machine, "
+                      "together with the speed of the model and the optimizer"),
     MO_SETTING_NUMBER(plan_values, bandwidth, "1", 1e-6, 1e6,
                       "GB per second that a rank sends; measured instead under mpirun"),
     MO_SETTING_NUMBER(plan_values, latency, "20", 0, 1e9,
@@ -143,7 +142,7 @@ static mousse_status print_plan(const plan_values *v, const train_options *run,
   if (run->batch_size % v->ranks != 0)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "%lld sequences in a step cannot be divided among %lld ranks; give a "
-                   "--batch-size that is a multiple of it, or --batch TOKENS",
+                   "--batch-size that is a multiple of the number of ranks, or --batch TOKENS",
                    (long long)run->batch_size, (long long)v->ranks);
   print_head(run, &config, machine);
   for (int ranks = 1; ranks <= most && status == MOUSSE_OK; ranks++) {
@@ -222,13 +221,13 @@ const cli_command command_plan = {
     .name = "plan",
     .summary = "Predict memory, traffic and time of a run on several ranks",
     .arguments = "",
-    .details = "The same batch on 1, 2, 4, ... 1024 ranks and on as many as asked for. Figures "
-               "are those of the rank that has most; "
-               "'copy' is that of rank 0, from which checkpoints are written; "
-               "GB is 10^9 bytes, TF 10^12 operations, and all are "
-               "per step. 'overlapped s' is a step with --overlap.\n\n"
-               "  mousse plan --ranks 8 --model 834M --batch 2M\n"
-               "  mousse plan --ranks 8 --model 834M --batch 2M --gflops 2000 --bandwidth 12\n",
+    .details =
+        "Shows the same batch on 1, 2, 4, ... 1024 ranks and on as many as --ranks says. "
+        "Figures are those of the rank that has the most; 'copy' is the copy on rank 0 from "
+        "which checkpoints are written; GB is 10^9 bytes, TF 10^12 operations, and all are per "
+        "step. 'overlapped s' is the time of a step with --overlap.\n\n"
+        "  mousse plan --ranks 8 --model 834M --batch 2M\n"
+        "  mousse plan --ranks 8 --model 834M --batch 2M --gflops 2000 --bandwidth 12\n",
     .settings = MO_SETTINGS(rows),
     .base = &train_settings,
     .values_bytes = sizeof(plan_values),

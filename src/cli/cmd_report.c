@@ -20,21 +20,19 @@ typedef struct report_values {
 } report_values;
 
 static const mo_setting rows[] = {
-    MO_SETTING_TEXT(
-        report_values, out, "",
-        "or -o: the page to write; by default report.html in the first DIR or beside "
-        "RESULTS.json, unless something else is asked for"),
+    MO_SETTING_TEXT(report_values, out, "",
+                    "or -o: the page to write; by default report.html in the first DIR or next "
+                    "to RESULTS.json, unless another output is given"),
     MO_SETTING_TEXT(report_values, svg, "",
                     "write every chart as a picture into this directory"),
     MO_SETTING_TEXT(report_values, csv, "",
-                    "write runs.csv and metrics.csv into this directory; of RESULTS.json every "
-                    "chart and table"),
+                    "write runs.csv and metrics.csv into this directory; for RESULTS.json, "
+                    "every chart and table"),
     MO_SETTING_TEXT(report_values, json, "", "write the results as JSON into this file"),
     MO_SETTING_SWITCH(report_values, text, "false", "print tables and charts to the terminal"),
-    MO_SETTING_NUMBER(
-        report_values, target_loss, "0", 0, 1e6,
-        "count steps and seconds to this validation loss; 0: to one that the best "
-        "runs of all reach"),
+    MO_SETTING_NUMBER(report_values, target_loss, "0", 0, 1e6,
+                      "count steps and seconds to this validation loss; 0: to the lowest one "
+                      "that all variants reach at their best learning rates"),
 };
 
 static mousse_status print_text(const json_t *results, mo_error *error)
@@ -151,7 +149,7 @@ static mousse_status report_document(const cli_invocation *call, mo_error *error
   json_t *results = NULL;
   if (call->argument_count > 1)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "%.200s: a document of results is shown alone", call->arguments[0]);
+                   "%.200s: a results file must be the only argument", call->arguments[0]);
   MO_TRY(results_read(&results, call->arguments[0], error));
   mousse_status status = results_check(results, error);
   if (status == MOUSSE_OK && v->csv[0] != '\0') status = report_csv(results, v->csv, error);

@@ -34,20 +34,19 @@ static const mo_setting rows[] = {
                     "text file to train on (default: data/austen.txt if it exists, else "
                     "sentences made up by a few rules)"),
     MO_SETTING_TEXT(reproduce_values, other_text, "",
-                    "text file for the figure fine-tuning to go on with (default: questions "
+                    "text file to fine-tune on, for the figure fine-tuning (default: questions "
                     "made up by a few rules)"),
     MO_SETTING_TEXT(reproduce_values, data_dir, "",
                     "directory of token shards to train on instead"),
     MO_SETTING_TEXT(reproduce_values, archive, "",
                     "file of finished runs: those in it are not made again, and new ones are "
                     "added to it"),
-    MO_SETTING_INTEGER(reproduce_values, jobs, "0", 0, 1024,
-                       "runs at a time; 0: as many as the machine has cores"),
+    MO_SETTING_INTEGER(reproduce_values, jobs, "0", 0, 1024, "runs at a time; 0: one per core"),
     MO_SETTING_INTEGER(reproduce_values, regimes, "0", 0, STUDY_MOST_REGIMES,
-                       "only this many regimes of the scale, from the first on; 0: all"),
+                       "only the first N regimes of the scale; 0: all"),
     MO_SETTING_TEXT(reproduce_values, contenders, "",
-                    "only these, separated by commas, beside Muon and AdamW; for the figures "
-                    "verdict and tuning"),
+                    "only these, separated by commas, in addition to Muon and AdamW; for the "
+                    "figures verdict and tuning"),
     MO_SETTING_SWITCH(reproduce_values, dry_run, "false",
                       "show the runs and their states, and stop"),
 };
@@ -75,8 +74,8 @@ static mousse_status choose(const cli_invocation *call, study_request *request, 
     request->figures = request->contenders != 0 ? compared : ALL_FIGURES;
   if (request->contenders != 0 && (request->figures & ~compared) != 0)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "--contenders concerns the figures verdict and tuning; the others have "
-                   "theirs by what they show");
+                   "--contenders applies only to the figures verdict and tuning; the "
+                   "contenders of the others are fixed");
   return MOUSSE_OK;
 }
 
@@ -194,14 +193,13 @@ const cli_command command_reproduce = {
     .name = "reproduce",
     .summary = "Reproduce the paper's experiments and report on them",
     .arguments = "[FIGURE...]",
-    .details =
-        "All figures unless some are named. Every contender is tuned with the same number of "
-        "runs; the best setting is trained with seeds that "
-        "chose nothing (docs/evidence-protocol.md). A run that is part of several figures "
-        "is made once. Stopped or killed, the same command goes on where it was; no "
-        "finished run is repeated.\n\n"
-        "  mousse reproduce --scale smoke -o /tmp/smoke\n"
-        "  mousse reproduce verdict tuning --text book.txt\n",
+    .details = "Makes all figures unless some are named. Every contender is tuned with the "
+               "same number of runs; the best setting is then trained with seeds that played "
+               "no part in choosing it (docs/evidence-protocol.md). A run that several figures "
+               "share is made once. If it is stopped or killed, the same command continues; no "
+               "finished run is repeated.\n\n"
+               "  mousse reproduce --scale smoke -o /tmp/smoke\n"
+               "  mousse reproduce verdict tuning --text book.txt\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(reproduce_values),
     .most_arguments = FIGURE_COUNT,

@@ -21,8 +21,7 @@ static const mo_setting rows[] = {
     MO_SETTING_TEXT(sweep_values, out, "",
                     "directory of the sweep, a run directory for each run "
                     "inside (default: sweeps/NAME for NAME.yaml)"),
-    MO_SETTING_INTEGER(sweep_values, jobs, "0", 0, 1024,
-                       "runs at a time; 0: as many as the machine has cores"),
+    MO_SETTING_INTEGER(sweep_values, jobs, "0", 0, 1024, "runs at a time; 0: one per core"),
     MO_SETTING_INTEGER(sweep_values, random, "0", 0, SWEEP_MOST_RUNS,
                        "draw this many combinations at random instead of trying all"),
     MO_SETTING_INTEGER(sweep_values, random_seed, "1", 0, 9007199254740992,
@@ -149,7 +148,7 @@ const cli_command command_sweep = {
         "have a list of values; on the command line, values are separated by commas. All "
         "options of 'mousse train' can be given. With --random N, 'log LOW HIGH' and "
         "'uniform LOW HIGH' are ranges to draw from.\n\n"
-        "Stopped or killed, the same command goes on where it was; no finished run is "
+        "If a sweep is stopped or killed, the same command continues it; no finished run is "
         "repeated. 'mousse report DIR' makes a page of the results.\n\n"
         "  mousse sweep lr.yaml\n"
         "  mousse sweep --out sweeps/lr --data-dir data/book --preset nano \\\n"

@@ -17,13 +17,14 @@ typedef struct text_values {
 static const mo_setting rows[] = {
     MO_SETTING_TEXT(text_values, out, "", "file to write; by default standard output"),
     MO_SETTING_TEXT(text_values, tokenizer, "",
-                    "of token shards (.bin); by default the one in their directory"),
+                    "tokenizer of token shards (.bin); by default the one in their directory"),
     MO_SETTING_TEXT(text_values, field, "text", "field of JSON lines that holds the text"),
     MO_SETTING_TEXT(text_values, separator, "<|endoftext|>",
                     "line between documents, in text files and in the output; empty for "
                     "none, and then the text is exact"),
-    MO_SETTING_SWITCH(text_values, unwrap, "false",
-                      "join hard-wrapped lines to paragraphs, one empty line between them"),
+    MO_SETTING_SWITCH(
+        text_values, unwrap, "false",
+        "join hard-wrapped lines into paragraphs, with one empty line between them"),
 };
 
 /* Where text goes: a file that appears when it is complete, or standard output. */

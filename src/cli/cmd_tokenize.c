@@ -29,18 +29,16 @@ static const mo_setting rows[] = {
     MO_SETTING_INTEGER(tokenize_values, shard_tokens, "100M", 1, 2147483647,
                        "tokens in a shard"),
     MO_SETTING_TEXT(tokenize_values, field, "text", "field of JSON lines that holds the text"),
-    MO_SETTING_TEXT(
-        tokenize_values, completion_field, "",
-        "field of JSON lines that holds a completion: only it is learned, and --field, "
-        "by default 'prompt', is what comes before it"),
+    MO_SETTING_TEXT(tokenize_values, completion_field, "",
+                    "field of JSON lines that holds a completion: only the completion is "
+                    "learned; --field, by default 'prompt', holds what comes before it"),
     MO_SETTING_TEXT(
         tokenize_values, messages_field, "",
         "field of JSON lines that holds a conversation, a list of {role, content}: only "
         "what the assistant says is learned"),
     MO_SETTING_CHOICE(
         tokenize_values, chat_template, "auto", chat_form_names,
-        "form of conversations; auto: the one whose tokens the tokenizer has, else "
-        "plain"),
+        "format of conversations; auto: the one whose tokens the tokenizer has, else plain"),
     MO_SETTING_TEXT(tokenize_values, separator, "<|endoftext|>",
                     "a line of text files that separates documents; empty for none"),
     MO_SETTING_INTEGER(tokenize_values, threads, "0", 0, 1024, "threads; 0: one per core"),
@@ -113,7 +111,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   MO_TRY(dataset_build(&options, &made, &existed, error));
   if (d.stage != NULL) progress_end(&d.bar, (double)d.done);
   if (call->quiet) return MOUSSE_OK;
-  if (existed) printf("%s: complete already, from the same inputs and options\n", v->out);
+  if (existed) printf("%s: already complete, from the same inputs and options\n", v->out);
   printf("%s: vocabulary %s, %s of text\n", v->out, MO_NUMBER(made.vocabulary),
          MO_BYTES(made.text_bytes));
   print_part("train", &made.train);
@@ -129,9 +127,9 @@ const cli_command command_tokenize = {
     .summary = "Turn text into token shards",
     .arguments = "INPUT...",
     .details =
-        "INPUT is a text file, a directory of them, or JSON lines (.jsonl), each also "
-        "compressed with gzip or zstd. The directory is complete or absent: after a kill, "
-        "start the same command again; what is complete is not made twice.\n\n"
+        "INPUT is a text file, a directory of them, or JSON lines (.jsonl); any of them may be "
+        "compressed with gzip or zstd. The output directory appears only once it is complete: "
+        "if killed, run the same command again; what is complete is not made twice.\n\n"
         "  mousse tokenize book.txt --tokenizer train:4096 --out data/book\n"
         "  mousse tokenize articles/*.jsonl.gz --tokenizer gpt2/ --out data/articles\n"
         "  mousse tokenize tasks.jsonl --completion-field answer --out data/tasks\n"

@@ -57,14 +57,14 @@ static void print_estimate(const train_options *run, const train_estimate *e)
          MO_BYTES(e->model_bytes), MO_BYTES(e->gradient_bytes), MO_BYTES(e->optimizer_bytes));
   printf("checkpoints: %s a copy of %s\n",
          e->copied                 ? "written in the background, from"
-         : run->save_in_background ? "training waits for them: memory is short of"
+         : run->save_in_background ? "training waits for them: there is no memory for"
                                    : "training waits for them; --save-in-background takes",
          MO_BYTES(e->copy_bytes));
   if (e->recompute)
-    printf("recompute: on, which takes %s less and about a quarter more time\n",
+    printf("recompute: on, which saves %s and takes about a quarter more time\n",
            MO_BYTES(e->less_bytes));
   else if (e->less_bytes > 0)
-    printf("recompute: off; --recompute on takes %s less and about a quarter more time\n",
+    printf("recompute: off; --recompute on saves %s and takes about a quarter more time\n",
            MO_BYTES(e->less_bytes));
   printf("tokens: %s in a step, %s in all\n", MO_NUMBER(tokens),
          MO_NUMBER(tokens * (double)run->num_iterations));
@@ -98,14 +98,14 @@ static mousse_status dry_run(const cli_invocation *call, const train_options *ru
 static void print_outcome(const train_outcome *o, uint64_t steps)
 {
   if (o->idle && o->early)
-    printf("%s: stopped early already, at step %s; a larger --patience goes on\n", o->directory,
-           MO_NUMBER(o->state.step));
+    printf("%s: already stopped early, at step %s; to continue, give a larger --patience\n",
+           o->directory, MO_NUMBER(o->state.step));
   else if (o->idle)
-    printf("%s: complete already, at step %s; more --num-iterations go on\n", o->directory,
-           MO_NUMBER(o->state.step));
+    printf("%s: already complete, at step %s; to continue, give more --num-iterations\n",
+           o->directory, MO_NUMBER(o->state.step));
   else if (o->early && o->state.best.step == 0) /* of which there is no checkpoint */
-    printf("%s: stopped early at step %s: the loss was never below that before step 1; try a "
-           "smaller --lr\n",
+    printf("%s: stopped early at step %s: the loss never fell below its value before step 1; "
+           "try a smaller --lr\n",
            o->directory, MO_NUMBER(o->state.step));
   else if (o->early)
     printf("%s: stopped early at step %s; %s@best is that of step %s\n", o->directory,
@@ -172,14 +172,14 @@ const cli_command command_train = {
     .name = "train",
     .summary = "Train a model",
     .arguments = "",
-    .details =
-        "A run directory that has a checkpoint is continued, exactly as if it had never "
-        "stopped. SIGINT and SIGTERM finish the step, save and end; SIGUSR1 saves and goes "
-        "on. Under mpirun or srun the ranks share each batch and the optimizer's work.\n\n"
-        "  mousse train --data-dir data/book --out runs/book --num-iterations 2000\n"
-        "  mousse train --config examples/configs/mousse-tiny.yaml --lr 0.01\n"
-        "  mousse train --out runs/book                      (continues it)\n"
-        "  mpirun -n 4 mousse train --data-dir data/book --out runs/book\n",
+    .details = "If the run directory has a checkpoint, the run continues exactly as if it had "
+               "never stopped. On SIGINT or SIGTERM it finishes the step, saves and ends; on "
+               "SIGUSR1 it saves and continues. Under mpirun or srun the ranks share each "
+               "batch and the optimizer's work.\n\n"
+               "  mousse train --data-dir data/book --out runs/book --num-iterations 2000\n"
+               "  mousse train --config examples/configs/mousse-tiny.yaml --lr 0.01\n"
+               "  mousse train --out runs/book                      (continues it)\n"
+               "  mpirun -n 4 mousse train --data-dir data/book --out runs/book\n",
     .settings = MO_SETTINGS(rows),
     .base = &train_settings,
     .values_bytes = sizeof(train_values),

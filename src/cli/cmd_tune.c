@@ -22,8 +22,7 @@ typedef struct tune_values {
 static const mo_setting rows[] = {
     RUN_CONFIG_ROW,
     MO_SETTING_NUMBER(tune_values, minutes, "30", 0.05, 1e6, "time for the search"),
-    MO_SETTING_INTEGER(tune_values, jobs, "0", 0, 1024,
-                       "trials at a time; 0: as many as the machine has cores"),
+    MO_SETTING_INTEGER(tune_values, jobs, "0", 0, 1024, "trials at a time; 0: one per core"),
 };
 
 /* tune/OPTIMIZER-PRESET, unless --out says where. */
@@ -121,15 +120,15 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
 
 const cli_command command_tune = {
     .name = "tune",
-    .summary = "Find learning rate and momentum for your data",
+    .summary = "Find the learning rate and momentum for your data",
     .arguments = "",
-    .details =
-        "Takes the options of 'mousse train' and looks for the learning rate, the momentum and "
-        "the rates of embedding and head that end lowest, with short runs that fit into the "
-        "time given. Hopeless runs are stopped early. What was found is in DIR/best.yaml, the "
-        "trials on a page beside it. Stopped or killed, the same command goes on.\n\n"
-        "  mousse tune --data-dir data/book --num-iterations 2000 --minutes 30\n"
-        "  mousse tune --data-dir data/book --optimizer muon --out tune/muon\n",
+    .details = "Takes the options of 'mousse train' and searches, with short runs that fit "
+               "into the time given, for the learning rate, the momentum and the rates of "
+               "embedding and head that end with the lowest loss. Hopeless runs are stopped "
+               "early. The result is in DIR/best.yaml, with a page of all trials next to it. "
+               "If the search is stopped or killed, the same command continues it.\n\n"
+               "  mousse tune --data-dir data/book --num-iterations 2000 --minutes 30\n"
+               "  mousse tune --data-dir data/book --optimizer muon --out tune/muon\n",
     .settings = MO_SETTINGS(rows),
     .base = &train_settings,
     .values_bytes = sizeof(tune_values),

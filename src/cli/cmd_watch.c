@@ -25,11 +25,11 @@ static const mo_setting rows[] = {
         watch_values, terminal, "false",
         "show the runs as text in this terminal instead; once, if output is not a terminal"),
     MO_SETTING_TEXT(watch_values, bind, "",
-                    "address at which other machines reach this one, such as 0.0.0.0; the page "
-                    "then asks for a "
-                    "token (default: 127.0.0.1, this machine only)"),
-    MO_SETTING_TEXT(watch_values, token, "",
-                    "token to ask for; with --bind, by default, a new one that is printed"),
+                    "address to listen on for other machines, such as 0.0.0.0; the page then "
+                    "asks for a token (default: 127.0.0.1, this machine only)"),
+    MO_SETTING_TEXT(
+        watch_values, token, "",
+        "token that the page asks for; with --bind, by default a new one, which is printed"),
 };
 
 static const struct timespec between_turns = {.tv_nsec = 400000000};
@@ -59,7 +59,7 @@ static mousse_status serve(const cli_invocation *call, watch_model *model, mo_er
   printf("%s\n", watch_address(server));
   fflush(stdout);
   if (!call->quiet && v->bind[0] != '\0')
-    terminal_note("whoever has this address sees the runs; it is not encrypted");
+    terminal_note("anyone with this address can see the runs; the connection is not encrypted");
   if (v->open) open_browser(watch_address(server));
   while (signals_stop() == 0) {
     watch_turn(server);
@@ -119,9 +119,9 @@ const cli_command command_watch = {
     .summary = "See runs while they train: a live page, or a screen of text",
     .arguments = "[DIR]",
     .details =
-        "DIR is the --out of a run, or a directory with runs below it; by default runs, or "
-        "this folder where there is none. The page is on this machine only, needs no network "
-        "and never writes. Ctrl-C ends it.\n\n"
+        "DIR is the --out of a run, or a directory with runs below it; by default the folder "
+        "runs, or the current folder if there is none. Without --bind, only this machine can "
+        "open the page; it needs no network and never writes. Ctrl-C ends it.\n\n"
         "  mousse watch\n"
         "  mousse watch runs/sweep --open\n"
         "  mousse watch runs --terminal               (in this terminal)\n"

@@ -192,7 +192,7 @@ void help_program(void)
          "  mousse train --data-dir data/book --preset nano --out runs/book\n"
          "  mousse generate --init runs/book\n");
   print_details("'mousse COMMAND --help' explains one command; 'mousse help optimizers' and "
-                "'mousse help presets' list what --optimizer and --preset may be.");
+                "'mousse help presets' list the values of --optimizer and --preset.");
   print_heading("Exit codes");
   for (size_t i = 0; help_exit_code(i) != NULL; i++) {
     char code[16];
@@ -283,7 +283,7 @@ mousse_status help_presets(mo_error *error)
   }
   MO_TRY(table_print(&table, error));
   print_details(
-      "Any of them can be set by itself: --model-dim, --n-layer, --n-head, "
-      "--sequence-length, --vocab-size. The vocabulary is otherwise that of the data.");
+      "Each value can also be set on its own: --model-dim, --n-layer, --n-head, "
+      "--sequence-length, --vocab-size. Unless set, the vocabulary is that of the data.");
   return MOUSSE_OK;
 }

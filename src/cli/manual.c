@@ -126,24 +126,34 @@ static const struct {
 },
   environment[] = {
       {"OMP_NUM_THREADS", "how many threads are used where --threads is 0"},
-      {"NO_COLOR", "any value but an empty one: no colour on terminals"},
+      {"NO_COLOR", "if set and not empty: no colour on terminals"},
       {"COLUMNS", "width of the terminal, where the system does not know it"},
-      {"LC_ALL, LC_CTYPE, LANG", "with UTF-8 in them, progress bars are drawn with lines"},
+      {"LC_ALL, LC_CTYPE, LANG", "if they name UTF-8, progress bars are drawn with lines"},
 };
 
 void help_manual(void)
 {
-  printf(
-      ".TH MOUSSE 1 \"\" \"mousse " MOUSSE_VERSION_TEXT "\" \"User Commands\"\n"
-      ".SH NAME\nmousse \\- train GPT models and prepare their data\n"
-      ".SH SYNOPSIS\n.B mousse\n.I COMMAND\n[arguments] [options]\n"
-      ".SH DESCRIPTION\n.B mousse\nturns text into tokens, trains GPT language models on CPUs "
-      "with the Mousse optimizer and others, evaluates them, generates text, and compares "
-      "runs. A run that was stopped or killed continues with the same command and ends in the "
-      "same bits.\n.PP\nOptions are written\n.B \\-\\-name value\nor\n.BR \\-\\-name=value ;\n"
-      "switches\n.B \\-\\-name\nor\n.BR \\-\\-no\\-name .\nHyphens and underscores are the "
-      "same. Whole numbers may end in k, M or G (powers of 1000), and sizes are in powers of "
-      "1000 everywhere: 1 MB is 1,000,000 bytes.\n.SH COMMANDS\n");
+  printf(".TH MOUSSE 1 \"\" \"mousse " MOUSSE_VERSION_TEXT "\" \"User Commands\"\n"
+         ".SH NAME\nmousse \\- train GPT models and prepare their data\n"
+         ".SH SYNOPSIS\n.B mousse\n.I COMMAND\n[arguments] [options]\n"
+         ".SH DESCRIPTION\n"
+         ".B mousse\n"
+         "turns text into tokens, trains GPT language models on CPUs with the Mousse optimizer "
+         "and others, evaluates them, generates text, and compares runs. If a run is stopped "
+         "or killed, the same command continues it, and it ends with the same bits.\n"
+         ".PP\n"
+         "Options are written\n"
+         ".B \\-\\-name value\n"
+         "or\n"
+         ".BR \\-\\-name=value ;\n"
+         "switches\n"
+         ".B \\-\\-name\n"
+         "or\n"
+         ".BR \\-\\-no\\-name .\n"
+         "Hyphens and underscores in names are interchangeable. Whole numbers may end in k, M "
+         "or G (powers of 1000), and sizes are in powers of 1000 everywhere: 1 MB is 1,000,000 "
+         "bytes.\n"
+         ".SH COMMANDS\n");
   for (size_t i = 0; i < command_count(); i++) print_command(command_at(i));
   printf(".SH COMMON OPTIONS\n");
   print_options(&common_settings, false);

@@ -15,7 +15,7 @@ typedef struct run_values {
 #define RUN_CONFIG_ROW                                                                         \
   {                                                                                            \
     .name = "config", .type = MO_TYPE_TEXT, .initial = "",                                     \
-    .help = "YAML file with options of 'mousse train'; flags win over it",                     \
+    .help = "YAML file with options of 'mousse train'; flags override it",                     \
     .offset = offsetof(run_values, config), .size = MO_SETTING_PATH                            \
   }
 

@@ -14,10 +14,11 @@ static const mo_setting rows[] = {
     MO_SETTING_TEXT(writing_values, init, "",
                     "a run, a checkpoint, a model folder (ours or Hugging Face's) or a file of "
                     "weights (required)"),
-    MO_SETTING_TEXT(writing_values, tokenizer, "", "by default the one beside the weights"),
+    MO_SETTING_TEXT(writing_values, tokenizer, "",
+                    "tokenizer of the model; by default the one next to the weights"),
     MO_SETTING_INTEGER(writing_values, tokens, "200", 1, 1e9, "how many tokens to write"),
     MO_SETTING_NUMBER(writing_values, temperature, "0.8", 0, 100,
-                      "0: always the most probable token"),
+                      "randomness of the choice; 0: always the most probable token"),
     MO_SETTING_INTEGER(writing_values, top_k, "0", 0, 1e9,
                        "choose among the k most probable tokens; 0: all"),
     MO_SETTING_NUMBER(writing_values, top_p, "1", 0, 1,
@@ -26,12 +27,12 @@ static const mo_setting rows[] = {
     MO_SETTING_NUMBER(writing_values, repetition_penalty, "1", 1, 100,
                       "make tokens that are already in the text less probable; 1: off"),
     MO_SETTING_INTEGER(writing_values, seed, "1", 0, 9007199254740992,
-                       "the same seed, the same text"),
+                       "seed for the choice; the same seed gives the same text"),
     MO_SETTING_SWITCH(writing_values, allow_other_tokenizer, "false",
                       "generate even if --tokenizer is not the model's"),
     MO_SETTING_SWITCH(writing_values, stop, "true", "end where a document ends"),
     MO_SETTING_CHOICE(writing_values, weights, "f32", weight_names,
-                      "numbers to compute with: q8_0, 8 bits each, is faster"),
+                      "number format of the weights; q8_0, with 8 bits each, is faster"),
     MO_SETTING_INTEGER(writing_values, threads, "0", 0, 1024, "threads; 0: one per core"),
 };
 const mo_settings writing_settings = MO_SETTINGS(rows);

@@ -53,7 +53,7 @@ static mousse_status get_size(const source *s, const char *key, size_t fallback,
     return REFUSE(s, "%s: %s is missing", s->path, key);
   }
   if (!json_is_integer(json) || json_integer_value(json) < 1)
-    return REFUSE(s, "%s: %s is not a whole number from 1 on", s->path, key);
+    return REFUSE(s, "%s: %s is not a whole number of at least 1", s->path, key);
   *value = (size_t)json_integer_value(json);
   return MOUSSE_OK;
 }

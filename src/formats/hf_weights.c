@@ -132,8 +132,8 @@ static mousse_status check_rest(const loading *l, const safetensors_entry *const
       if (!is_passed_over(l, entry->name) &&
           bsearch(&entry, used, l->params->base_count, sizeof *used, by_address) == NULL)
         return mo_fail(error, MOUSSE_BAD_FORMAT,
-                       "%s: has a tensor '%.80s', which a model of this config.json does not "
-                       "have, or has once only",
+                       "%s: has a tensor '%.80s', which a model with this config.json does not "
+                       "have, or has only once",
                        l->path, entry->name);
     }
   return MOUSSE_OK;

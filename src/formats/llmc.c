@@ -74,8 +74,9 @@ static mousse_status read_header(const char *path, const unsigned char *data, si
   if (gpt_config_check(&c, &cause) != MOUSSE_OK)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: %s", path, cause.text);
   if (h->numbers[PADDED_AT] < c.vocab_size || h->numbers[PADDED_AT] > c.vocab_size + (1u << 20))
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: padded vocabulary %u for one of %zu", path,
-                   h->numbers[PADDED_AT], c.vocab_size);
+    return mo_fail(error, MOUSSE_BAD_FORMAT,
+                   "%s: the padded vocabulary is %u, which does not fit a vocabulary of %zu",
+                   path, h->numbers[PADDED_AT], c.vocab_size);
   MO_TRY(check_size(path, h, &c, size, error));
   *config = c;
   return MOUSSE_OK;
@@ -235,7 +236,7 @@ static mousse_status check_model(const model_export *model, mo_error *error)
   if (family_of(c) != FAMILY_GPT2 || c->mlp != GPT_GELU_TANH || !c->tied ||
       c->mlp_width != 4 * c->n_embd)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "llm.c's checkpoints hold GPT-2 only, and this model is none");
+                   "llm.c checkpoints hold only GPT-2 models, and this is not one");
   if (c->epsilon < norm_epsilon || c->epsilon > norm_epsilon)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "llm.c's norms have the epsilon %g, and this model's %g would be lost",

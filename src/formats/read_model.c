@@ -18,8 +18,8 @@ static mousse_status refuse_gguf(const char *path, mo_error *error)
   if (file != NULL) fclose(file);
   if (got != sizeof start || memcmp(start, "GGUF", sizeof start) != 0) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_BAD_FORMAT,
-                 "%s: GGUF files are written, not read; give the model folder that it was made "
-                 "from",
+                 "%s: mousse writes GGUF files but does not read them; give the model folder "
+                 "that it was made from",
                  path);
 }
 

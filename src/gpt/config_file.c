@@ -34,7 +34,7 @@ static mousse_status read_size(const config_place *at, const char *name, size_t 
   const json_t *number = json_object_get(at->object, name);
   if (number == NULL || json_is_null(number)) return MOUSSE_OK;
   if (!json_is_integer(number) || json_integer_value(number) < 1)
-    return wrong(at, name, "one, expected a whole number from 1 on");
+    return wrong(at, name, "a whole number of at least 1");
   *value = (size_t)json_integer_value(number);
   return MOUSSE_OK;
 }
@@ -44,8 +44,9 @@ static mousse_status read_needed(const config_place *at, const char *name, size_
   const json_t *number = json_object_get(at->object, name);
   if (json_is_integer(number) && json_integer_value(number) >= 1)
     return read_size(at, name, value);
-  return mo_fail(at->error, MOUSSE_BAD_FORMAT, "%s: %s %s, expected a whole number from 1 on",
-                 at->path, name, number == NULL ? "is missing" : "is not one");
+  if (number != NULL) return wrong(at, name, "a whole number of at least 1");
+  return mo_fail(at->error, MOUSSE_BAD_FORMAT,
+                 "%s: %s is missing, expected a whole number of at least 1", at->path, name);
 }
 
 static mousse_status read_choice(const config_place *at, const char *name,

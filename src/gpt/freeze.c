@@ -31,11 +31,11 @@ mousse_status gpt_freeze(gpt_params *params, const char *pattern, mo_error *erro
   regfree(&expression);
   if (count == 0)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "freeze: no tensor's name has '%.100s' in it; names are as %s", pattern,
+                   "freeze: '%.100s' matches no tensor's name; names look like %s", pattern,
                    params->tensors[params->tensor_count / 2].name);
   if (count == params->tensor_count)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "freeze: '%.100s' is in every tensor's name, nothing would be trained",
+                   "freeze: '%.100s' matches every tensor's name, so nothing would be trained",
                    pattern);
   return MOUSSE_OK;
 }

@@ -30,8 +30,7 @@ mousse_status name_pattern_open(regex_t *expression, const char *option, const c
   if (!is_plain(pattern))
     return mo_fail(
         error, MOUSSE_INVALID_ARGUMENT,
-        "%s: '%.100s' has counts {}, references \\1 or more than %d +, which are not "
-        "taken",
+        "%s: '%.100s' has counts {}, references \\1 or more than %d +, which are not supported",
         option, pattern, MOST_PLUSES);
   const int wrong = regcomp(expression, pattern, REG_EXTENDED | REG_NOSUB);
   if (wrong == 0) return MOUSSE_OK;

@@ -92,7 +92,7 @@ static mousse_status list_tensors(gpt_params *params, const char *freeze, mo_err
   gpt_list_tensors(params);
   if (params->config.lora_rank > 0 && params->tensor_count == params->base_count)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "lora_targets: no hidden matrix's name has '%.100s' in it; names are as %s",
+                   "lora_targets: '%.100s' matches no hidden matrix's name; names look like %s",
                    params->config.lora_targets, params->parts->layers[0].c_q->name);
   for (size_t i = 0; i < params->tensor_count; i++) {
     params->tensors[i].value = params->values + offset;

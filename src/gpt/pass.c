@@ -257,8 +257,8 @@ static mousse_status check_starts(const gpt_batch *batch, mo_error *error)
     const size_t place = i % batch->sequence, start = batch->starts[i];
     if (start > place || (place > 0 && start < batch->starts[i - 1]))
       return mo_fail(error, MOUSSE_OUT_OF_RANGE,
-                     "the document at position %zu begins at %zu, which is behind it or before "
-                     "the one of the position before",
+                     "the document at position %zu begins at %zu, which is after that position "
+                     "or before the start of the document at the previous one",
                      place, start);
   }
   return MOUSSE_OK;

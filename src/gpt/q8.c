@@ -95,7 +95,7 @@ mousse_status gpt_q8_create(gpt_q8 **out, gpt_params *params, int threads, mo_er
       MO_TRY(check_numbers(&params->tensors[i], error));
   if (bytes == 0)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "q8_0 works on blocks of %d numbers, and the model's width %zu is no "
+                   "q8_0 works on blocks of %d numbers, and the model's width %zu is not a "
                    "multiple of that",
                    MO_Q8_BLOCK, params->config.n_embd);
   gpt_q8 *q8 = mo_allocate(NULL, sizeof *q8);

@@ -29,8 +29,7 @@ static mousse_status read_size(const header_place *at, const char *what, const j
                                size_t *value)
 {
   if (!json_is_integer(number) || json_integer_value(number) < 0)
-    return REFUSE(at, "%s: %s of '%s' must be whole numbers from 0 on", at->path, what,
-                  at->tensor);
+    return REFUSE(at, "%s: %s of '%s' must be whole numbers >= 0", at->path, what, at->tensor);
   *value = (size_t)json_integer_value(number);
   return MOUSSE_OK;
 }

@@ -12,27 +12,30 @@ static const mo_option object_rows[] = {
     MO_NUMBER(mo_object_options, lr_factor, 1, 0, 1e3,
               "multiplies the learning rate of every group: a schedule in one call"),
     MO_NUMBER(mo_object_options, clip_norm, 0, 0, 1e30,
-              "longest norm of all gradients together; longer ones are scaled down; 0: off. "
-              "On or off is decided before mousse_prepare"),
+              "largest norm of all gradients together; larger ones are scaled down; 0: off. "
+              "Switch it on or off before mousse_prepare"),
     MO_SWITCH(mo_object_options, average, 0, 1,
               "keep a moving average of the weights for evaluation"),
     MO_WHOLE(mo_object_options, average_from, 0, 0, 9e15, 0,
              "up to this step the average is the weights themselves"),
     MO_NUMBER(mo_object_options, average_horizon, 150, 1, 1e9,
-              "each later step moves the average by this part of its distance to the weights"),
+              "each later step moves the average by 1/average_horizon of its distance to the "
+              "weights"),
     MO_NUMBER(mo_object_options, average_weight, 1, 0, 1,
-              "of the average in what is evaluated; the rest is that of the weights"),
-    MO_CHOICE(mo_object_options, wrapper, wrappers, 0, 1,
-              "around every algorithm: lookahead (EMA-Nesterov) or schedule_free"),
+              "share of the average in the evaluated weights; the rest comes from the current "
+              "weights"),
+    MO_CHOICE(
+        mo_object_options, wrapper, wrappers, 0, 1,
+        "method wrapped around every algorithm: lookahead (EMA-Nesterov) or schedule_free"),
     MO_NUMBER(mo_object_options, lookahead, 0.3, 0, 10,
               "how far ahead along the average direction gradients are taken, times lr_factor"),
     MO_NUMBER(mo_object_options, lookahead_decay, 0.99, 0, MO_BETA_MAX,
               "decay of the average direction"),
     MO_NUMBER(mo_object_options, schedule_free_beta, 0.9, 0, 1,
               "where gradients are taken: 0 at the newest weights, 1 at their average"),
-    MO_NUMBER(
-        mo_object_options, schedule_free_power, 2, 0, 8,
-        "a step counts in that average with its learning rate to this power; 0: all alike"),
+    MO_NUMBER(mo_object_options, schedule_free_power, 2, 0, 8,
+              "a step is weighted in that average by its learning rate to this power; 0: all "
+              "equally"),
     /* the last: see mo_object_state_table */
     MO_SWITCH(
         mo_object_options, overlap, 0, 1,

@@ -135,13 +135,12 @@ mousse_status(mo_require)(mousse_optimizer *opt, mo_phase phase, const char *cal
 {
   if (opt == NULL) return MOUSSE_INVALID_ARGUMENT;
   if (opt->phase == phase) return MOUSSE_OK;
-  const char *reason =
-      opt->phase == MO_BUILDING ? "needs mousse_prepare first"
-      : opt->phase == MO_READY  ? "is not allowed after mousse_prepare"
-      : opt->prepared ? "is not possible any more: communication with another rank failed; "
-                        "only mousse_load and mousse_destroy are"
-                      : "is not possible any more: communication with another rank failed; "
-                        "only mousse_destroy is";
+  const char *reason = opt->phase == MO_BUILDING ? "needs mousse_prepare first"
+                       : opt->phase == MO_READY  ? "is not allowed after mousse_prepare"
+                       : opt->prepared ? "is no longer possible: communication with another "
+                                         "rank failed; only mousse_load and mousse_destroy are"
+                                       : "is no longer possible: communication with another "
+                                         "rank failed; only mousse_destroy is";
   return mo_fail(&opt->error, MOUSSE_WRONG_PHASE, "%s %s", call, reason);
 }
 

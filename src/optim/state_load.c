@@ -129,7 +129,7 @@ static void get_arrays(mo_loading *l, const mo_param *param, bool *fits)
     size_t found = *fits ? which_array(param, name, next) : 0;
     bool keep = *fits && found < param->array_count;
     if (*fits && !keep && !is_ours(name)) {
-      snprintf(what, sizeof what, "has an array '%.60s' that it has not here", name);
+      snprintf(what, sizeof what, "has an array '%.60s' that it does not have here", name);
       does_not_fit(l, param, fits, what);
     } else if (keep && count != param->arrays[found].count) {
       snprintf(what, sizeof what, "has %llu floats of '%.60s', expected %zu",

@@ -25,7 +25,7 @@ void mo_loading_damaged(mo_loading *l, const char *what, const char *of)
 {
   if (mo_loading_good(l))
     mo_state_stream_fail(&l->s, MOUSSE_BAD_FORMAT,
-                         "saved state: %s of '%.200s' cannot be; the data is damaged", what,
+                         "saved state: %s of '%.200s' is impossible; the data is damaged", what,
                          of);
 }
 

@@ -46,7 +46,8 @@ mousse_status run_child_start(study_run *r, const char *program, mo_error *error
   if (child == 0) become(program, configuration, output, parent);
   close(output);
   if (child < 0)
-    return mo_fail(error, MOUSSE_IO, "%s: no process for it: %s", r->name, strerror(errno));
+    return mo_fail(error, MOUSSE_IO, "%s: cannot start a process for it: %s", r->name,
+                   strerror(errno));
   r->child = child;
   r->started = mo_seconds();
   r->state = STUDY_RUNNING;

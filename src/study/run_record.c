@@ -19,7 +19,7 @@ enum { LARGEST_METRICS = 1 << 30 };
 
 static mousse_status no_memory(const char *path, mo_error *error)
 {
-  return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for what it tells", path);
+  return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for its contents", path);
 }
 
 static mousse_status bad(const char *what, mo_error *error)

@@ -72,7 +72,7 @@ static mousse_status draw(const sweep_axis *axis, uint64_t seed, uint64_t stream
   }
   if (!(low < high) || (logarithmic && low <= 0))
     return mo_fail(error, MOUSSE_OUT_OF_RANGE,
-                   "option '%s': '%s' is no range: two rising numbers%s", axis->key,
+                   "option '%s': '%s' is not a range; expected two rising numbers%s", axis->key,
                    axis->values, logarithmic ? " above 0" : "");
   const double u = mo_random_uniform(seed, stream, index);
   const double value = logarithmic ? low * pow(high / low, u) : low + (high - low) * u;

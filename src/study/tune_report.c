@@ -68,7 +68,7 @@ static void tell(const tune_search *t, json_t *figure)
     snprintf(gain, sizeof gain, "%.4f below where the search began", first->loss - best->loss);
   results_finding(figure,
                   "Of %zu trials of %lld steps the best has learning rate %.4g and momentum "
-                  "%.4g: loss %.4f, %s. It lies %s those tried.",
+                  "%.4g: loss %.4f, %s. It is %s the range tried.",
                   t->search.count, (long long)t->steps, s.lr, s.momentum, best->loss, gain,
                   inside ? "inside" : "at an edge of");
 }

@@ -99,7 +99,7 @@ mousse_status branch_run(const char *from, const char *out, uint64_t *step,
   MO_TRY(find_step(&files, step, error));
   if (!run_directory_is_free(out))
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "%s: is there already; a branch needs a directory of its own", out);
+                   "%s: exists already; a branch needs a directory of its own", out);
   MO_TRY(run_directory_take(out, error));
   MO_TRY(run_lock_take(&lock, out, error));
   const mousse_status status = copy_all(&files, out, *step, error);

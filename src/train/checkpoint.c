@@ -36,11 +36,10 @@ static mousse_status load_optimizer(mousse_optimizer *optimizer, const mousse_co
   mousse_status status = mousse_load(optimizer, read_state, &r);
   mo_map_close(&r.map);
   if (status == MOUSSE_BAD_FORMAT)
-    status =
-        mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                "%s: %s; it is intact, and does not go with the options of now: give those "
-                "that the run had, or start a new one with another --out",
-                path, mousse_error(optimizer));
+    status = mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                     "%s: %s; the file is intact but does not match the current options: give "
+                     "those that the run had, or start a new one with another --out",
+                     path, mousse_error(optimizer));
   else if (status != MOUSSE_OK)
     mo_fail(error, status, "%s: %s", path, mousse_error(optimizer));
   return mo_ranks_agree(comm, status, error);
@@ -150,7 +149,7 @@ void checkpoint_prune(const char *root, uint64_t newest, const checkpoint_rule *
     if (rule->every > 0 && step % rule->every == 0) continue;
     if (has_best && step == best) continue;
     if (checkpoint_remove(root, step, CHECKPOINT_FINAL, &error) != MOUSSE_OK)
-      run_notify(notices, "kept: %s", error.text);
+      run_notify(notices, "old checkpoint kept: %s", error.text);
   }
   checkpoint_list_close(&list);
 }

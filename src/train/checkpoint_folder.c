@@ -135,7 +135,7 @@ void checkpoint_clean(const char *root, const run_notices *notices)
       run_notify(notices, "%s", error.text);
     for (size_t i = 0; i < list.count; i++)
       if (checkpoint_remove(root, list.steps[i], (checkpoint_place)place, &error) != MOUSSE_OK)
-        run_notify(notices, "left behind: %s", error.text);
+        run_notify(notices, "partial checkpoint left behind: %s", error.text);
     checkpoint_list_close(&list);
   }
 }

@@ -95,7 +95,7 @@ static mousse_status set_named_options(const train_groups *groups, const train_o
       continue;
     if ((only[0] != '\0' && strcmp(only, run->optimizer) != 0) ||
         !has_option(run->optimizer, name))
-      run_notify(notices, "'%s' does not concern the optimizer %s and is ignored", row->name,
+      run_notify(notices, "'%s' does not apply to the optimizer %s and is ignored", row->name,
                  run->optimizer);
     else
       MO_TRY(set_text(groups, run, group, row->name, name, value, error));

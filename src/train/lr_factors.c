@@ -65,7 +65,7 @@ static mousse_status apply(const factor_entry *entry, const gpt_params *params, 
   regfree(&expression);
   if (count > 0) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                 "lr_factor: no trained tensor's name has '%.100s' in it; names are as %s",
+                 "lr_factor: '%.100s' matches no trained tensor's name; names look like %s",
                  entry->pattern, params->tensors[params->tensor_count / 2].name);
 }
 

@@ -142,8 +142,8 @@ mousse_status model_files_find(model_files *files, const char *path, const run_n
   if (is_directory(name)) return find_in_directory(files, name, which, notices, error);
   if (access(path, F_OK) != 0)
     return mo_fail(error, MOUSSE_IO,
-                   "%s: there is no such file or directory; expected a run, a checkpoint or a "
-                   "safetensors file",
+                   "%s: there is no such file or directory; expected a run, a checkpoint, a "
+                   "model folder or a file of weights",
                    path);
   snprintf(files->weights, sizeof files->weights, "%s", path);
   return mo_path_parent(files->folder, sizeof files->folder, path, error);
@@ -203,8 +203,8 @@ static mousse_status take_merged(const model_files *files, const gpt_config *con
   gpt_params_destroy(merged);
   if (fits) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                 "%s: is not a model of these sizes; 'mousse checkpoint export' makes one "
-                 "without adapters of it",
+                 "%s: is not a model of these sizes; 'mousse checkpoint export' writes it "
+                 "without its adapters",
                  files->weights);
 }
 

@@ -16,9 +16,8 @@ enum { SAMPLED_TOKENS = 4096 }; /* of each shard, in the fingerprint */
 static mousse_status parse_names(mo_mixture *names, const char *data_dir, mo_error *error)
 {
   if (data_dir[0] == '\0')
-    return mo_fail(
-        error, MOUSSE_INVALID_ARGUMENT,
-        "no data: give --data-dir DIRECTORY, as 'mousse tokenize' makes it from text");
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "no data: give --data-dir DIRECTORY; 'mousse tokenize' makes one from text");
   MO_TRY(mixture_parse(names, data_dir, error));
   for (size_t i = 0; i < names->count; i++)
     if (access(mixture_path(names, i), F_OK) != 0)
@@ -56,11 +55,10 @@ static mousse_status compare_tokenizer(const mo_tokenizer *tokenizer, const char
 {
   mo_tokenizer other;
   if (!tokenizer_exists(path))
-    return mo_fail(
-        error, MOUSSE_IO,
-        "%s: no tokenizer here, so it cannot be checked that its tokens are those of "
-        "%s; put its tokenizer.json there",
-        path, first);
+    return mo_fail(error, MOUSSE_IO,
+                   "%s: no tokenizer here, so mousse cannot check that its tokens are those of "
+                   "%s; put its tokenizer.json there",
+                   path, first);
   MO_TRY(tokenizer_open(&other, path, error));
   const bool same = tokenizer_checksum(&other) == tokenizer_checksum(tokenizer);
   tokenizer_close(&other);
@@ -87,8 +85,7 @@ static mousse_status open_tokenizer(run_data *data, const char *data_dir, mo_err
     if (data->byte_lengths == NULL)
       return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for its tokenizer", first);
   } else if (names.count > 1) {
-    return mo_fail(error, MOUSSE_IO, "%s: no tokenizer here; data can be mixed only with one",
-                   first);
+    return mo_fail(error, MOUSSE_IO, "%s: no tokenizer here; mixing data needs one", first);
   }
   for (size_t i = 1; i < names.count; i++)
     MO_TRY(compare_tokenizer(&data->tokenizer, first, mixture_path(&names, i), error));

@@ -72,7 +72,7 @@ mousse_status run_model_expect(const train_options *run, const run_notices *noti
   MO_TRY(options_check(run, error));
   if (mixture_exists(run->data_dir)) return run_model_find(run, NULL, notices, config, error);
   if (run->data_dir[0] != '\0')
-    run_notify(notices, "data_dir '%s' is not there (yet): vocabulary of the preset",
+    run_notify(notices, "data_dir '%s' does not exist yet: the preset's vocabulary is used",
                run->data_dir);
   return run_model_from(run, NULL, 0, config, error);
 }

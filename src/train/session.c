@@ -81,7 +81,7 @@ static mousse_status look_at_memory(train_session *s, const gpt_config *config,
   s->writer.on = e.copied;
   if (e.recompute && s->run->recompute == RECOMPUTE_AUTO)
     run_notify(notices,
-               "memory is short: activations are computed again, which takes %.1f MB less and "
+               "memory is short: activations are recomputed, which saves %.1f MB and takes "
                "about a quarter more time (--recompute)",
                (double)e.less_bytes / 1e6);
   if (!e.copied && s->run->save_in_background)
@@ -181,12 +181,11 @@ static mousse_status refuse_changes(const train_session *s, const option_changes
 {
   if (changes->count == 0 || s->state.step < (uint64_t)s->given->num_iterations)
     return MOUSSE_OK;
-  return mo_fail(
-      error, MOUSSE_INVALID_ARGUMENT,
-      "%s: is complete at step %llu and stays as it is: %s; to go on with that, give "
-      "more --num-iterations than %llu; for a new run, another --out",
-      s->directory, (unsigned long long)s->state.step, changes->first,
-      (unsigned long long)s->state.step);
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "%s: is complete at step %llu and was not changed: %s; to continue with that, "
+                 "give more --num-iterations than %llu; for a new run, another --out",
+                 s->directory, (unsigned long long)s->state.step, changes->first,
+                 (unsigned long long)s->state.step);
 }
 
 static mousse_status compare_with_checkpoint(train_session *s, const run_position *at,

@@ -18,7 +18,7 @@ mousse_status tokenizer_check(const mo_tokenizer *tokenizer, const char *what,
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "%s: its tokenizer (%zu tokens) is not that of the model in %s (%zu "
                    "tokens), so the numbers would mean nothing; tokenize the text with the "
-                   "model's (--tokenizer), or insist with --allow-other-tokenizer",
+                   "model's (--tokenizer), or continue anyway with --allow-other-tokenizer",
                    what, (size_t)tokenizer->tokens.count, model_folder, count);
   run_notify(notices, "%s: its tokenizer is not that of the model in %s", what, model_folder);
   return MOUSSE_OK;

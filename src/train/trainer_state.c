@@ -145,7 +145,7 @@ static mousse_status read_counts(trainer_state *state, const json_t *object, con
     const uint64_t value = (uint64_t)json_integer_value(number);
     if (version < counts[i].since) continue;
     if (!is_count(number))
-      return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: '%s' is not a whole number from 0 on", path,
+      return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: '%s' is not a whole number >= 0", path,
                      counts[i].name);
     memcpy((char *)state + counts[i].offset, &value, sizeof value);
   }
@@ -261,8 +261,8 @@ static mousse_status refuse_option(const char *key, const char *before, const ch
                                    mo_error *error)
 {
   return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                 "the run was started with %s '%s', which cannot become '%s' on the way; start "
-                 "a new one with another --out",
+                 "the run was started with %s '%s', which cannot change to '%s' later; start a "
+                 "new one with another --out",
                  key, before, now);
 }
 
@@ -314,10 +314,10 @@ static mousse_status compare_average(const json_t *before, const train_options *
   if (now->ema <= 0 || !options_wrapped(now)) return MOUSSE_OK;
   MO_TRY(kept_average(before, &kept, error));
   if (kept) return MOUSSE_OK;
-  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                 "the run was started without an average of the kind that ema with ema_from, "
-                 "ema_weight or a wrapper is, and has none to go on with; start a new one with "
-                 "another --out");
+  return mo_fail(
+      error, MOUSSE_INVALID_ARGUMENT,
+      "the run was started without the average that ema with ema_from, ema_weight or a wrapper "
+      "needs, and it cannot be added later; start a new one with another --out");
 }
 
 /* The options under their names of today; NULL: no memory, or no options. */

@@ -113,15 +113,15 @@ unsigned guard_check(const watch_guard *g, const watch_request *r, const char **
     return 421;
   }
   if (from_elsewhere(r) && !is_visit(r)) {
-    *sentence = "Other sites may not ask this server.";
+    *sentence = "Other sites may not use this server.";
     return 403;
   }
   if (strcmp(r->method, "GET") != 0 && strcmp(r->method, "HEAD") != 0) {
-    *sentence = "This server only shows: use GET.";
+    *sentence = "This server is read-only: use GET.";
     return 405;
   }
   if (r->has_body) {
-    *sentence = "This server takes nothing: send no body.";
+    *sentence = "This server accepts no data: send no body.";
     return 413;
   }
   if (!has_token(g, r)) {

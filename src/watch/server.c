@@ -92,7 +92,7 @@ static struct MHD_Response *make_response(watch_server *s, struct MHD_Connection
   if (answer->stream) response = stream_response(&s->streams, connection);
   if (answer->stream && response == NULL) {
     answer->status = 503;
-    answer->content = "Too many pages wait for news of this server.\n";
+    answer->content = "Too many pages are connected to this server.\n";
     answer->size = strlen(answer->content);
     answer->type = "text/plain; charset=utf-8";
   }

@@ -37,7 +37,7 @@ class Adapters(ProgramTest):
     def test_plan_says_what_is_trained(self):
         shown = self.output("train", "--data-dir", "data", "--preset", "tiny", "--lora-rank", "4", "--dry-run").decode()
         self.assertIn("trained: ", shown)
-        self.assertIn("--recompute on takes", shown)
+        self.assertIn("--recompute on saves", shown)
         rows = json.loads(self.output("params", "--preset", "tiny", "--lora-rank", "4", "--lora-targets", "c_q", "--json"))["tensors"]
         for row in rows:
             self.assertEqual(row["algorithm"], "mousse" if ".lora_" in row["name"] else "frozen", row["name"])

@@ -100,7 +100,7 @@ class Chats(ProgramTest):
                 self.assertIn((self.ids["ĊĊ"], 1), expected)
             run = self.run_mousse("tokenize", "a.jsonl", "--messages-field", "messages", "--tokenizer", form, "--val-fraction",
                                   "0", "--out", f"data-{form}")
-            self.assertIn(b"complete already", run.stdout)
+            self.assertIn(b"already complete", run.stdout)
             self.tokenize("a.jsonl", f"asked-{form}", "--tokenizer", form, "--val-fraction", "0", "--chat-template", form)
             self.assertEqual(self.read(f"asked-{form}/text_train_000000.bin"), self.read(f"data-{form}/text_train_000000.bin"))
 

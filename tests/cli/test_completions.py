@@ -32,7 +32,7 @@ class Completions(ProgramTest):
             expected += [(end, 1)] + [(b, 0) for b in prompt.encode()] + [(b, 1) for b in completion.encode()]
         self.assertEqual(self.shard("data/text_train_000000"), expected)
         again = self.run_mousse("tokenize", "a.jsonl", "--completion-field", "completion", "--val-fraction", "0", "--out", "data")
-        self.assertIn(b"complete already", again.stdout)
+        self.assertIn(b"already complete", again.stdout)
         self.failure(1, "tokenize", "a.jsonl", "--field", "prompt", "--val-fraction", "0", "--out", "data")
 
     def test_pairs_stay_together(self):

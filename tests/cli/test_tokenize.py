@@ -163,7 +163,7 @@ class Tokenize(ProgramTest):
     def test_existing_output(self):
         self.write("a.txt", prose(100000))
         self.output("tokenize", "a.txt", "--out", "out")
-        self.assertIn(b"complete already", self.output("tokenize", "a.txt", "--out", "out"))
+        self.assertIn(b"already complete", self.output("tokenize", "a.txt", "--out", "out"))
         self.assertIn("exists, and was not made",
                       self.failure(1, "tokenize", "a.txt", "--out", "out", "--name", "other"))
         os.mkdir(self.path("mine"))

@@ -32,7 +32,7 @@ class Usage(ProgramTest):
         self.assertIn("option 'opt.mu' needs a value", self.failure(2, "train", "--opt.mu"))
         self.assertIn("there is no option '-x'", self.failure(2, "tokenize", "-x"))
         self.assertIn("needs INPUT", self.failure(2, "tokenize"))
-        self.assertIn("at most 1 argument, and 'b'", self.failure(2, "data", "a", "b"))
+        self.assertIn("at most 1 argument, but 'b'", self.failure(2, "data", "a", "b"))
         self.assertIn("from 0 to 0.9", self.failure(2, "tokenize", "x", "--val_fraction=nan"))
         self.assertIn("needs --out", self.failure(2, "tokenize", "x"))
         self.assertIn("cannot open", self.failure(1, "tokenize", "none", "--out", "y"))

@@ -103,7 +103,7 @@ static void factors_that_are_refused(void **state)
                {"wte=1|h.0", "'h.0' is not PATTERN=FACTOR"},
                {"h.[0=1", "is not a regular expression"},
                {"h{1000}=1", "has counts {}"},
-               {"encoder=0.5", "no trained tensor's name has 'encoder' in it"}};
+               {"encoder=0.5", "'encoder' matches no trained tensor's name"}};
   train_options run = one_step(state, "run");
   gpt_config config;
   assert_int_equal(run_model_find(&run, NULL, NULL, &config, NULL), MOUSSE_OK);

@@ -67,7 +67,7 @@ class Records(unittest.TestCase):
             said = self.failure(2, "train", "--out", self.calm, *change)
             self.assertIn("--num-iterations", said)
             self.assertIn("another --out", said)
-        self.assertIn("complete already", self.lab.train(self.calm, "mousse", STEPS).stdout)
+        self.assertIn("already complete", self.lab.train(self.calm, "mousse", STEPS).stdout)
         self.assertEqual(contents(self.calm), before)
 
     def test_options_of_every_stretch_are_kept(self):
@@ -363,7 +363,7 @@ class Records(unittest.TestCase):
                                  "constant")
         done = self.lab.call(*words)
         self.assertIn("stopped early", done.stdout)
-        never = "never below that before step 1" in done.stdout  # then there is no best one to go on with
+        never = "never fell below its value before step 1" in done.stdout  # then there is no best one to go on with
         self.assertEqual(f"generate --init {out}@best" in done.stderr, not never)
         losses = [(line["val_loss"], line["step"]) for line in lines_of(out, "metrics.jsonl")
                   if "val_loss" in line]
@@ -373,7 +373,7 @@ class Records(unittest.TestCase):
         self.assertIn(last, harness.steps_of(out))
         self.assertTrue(best == 0 or best in harness.steps_of(out))
         before = contents(out)
-        self.assertIn("stopped early already", self.lab.call(*words).stdout)
+        self.assertIn("already stopped early", self.lab.call(*words).stdout)
         self.assertEqual(contents(out), before)
 
     def test_a_branch_goes_its_own_way(self):

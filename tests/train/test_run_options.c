@@ -311,7 +311,7 @@ static void paper_names(void **state)
   told[0] = '\0';
   tiny_set(&run, "optimizer", "muon");
   assert_int_equal(groups_open(&groups, &run, params, NULL, &collector, &error), MOUSSE_OK);
-  assert_non_null(strstr(told, "'shampoo_alpha' does not concern the optimizer muon"));
+  assert_non_null(strstr(told, "'shampoo_alpha' does not apply to the optimizer muon"));
   assert_null(strstr(told, "'mu'"));
   groups_close(&groups);
   tiny_set(&run, "mu", "7");

@@ -293,8 +293,8 @@ static void test_config_files(void **state)
       {"", "line"},
       {"[1]", "expected an object"},
       {"{\"vocab_size\":5}", "n_layer is missing"},
-      {"{\"vocab_size\":\"5\"}", "vocab_size is not one"},
-      {"{\"vocab_size\":0}", "vocab_size is not one"},
+      {"{\"vocab_size\":\"5\"}", "vocab_size is not a whole number"},
+      {"{\"vocab_size\":0}", "vocab_size is not a whole number"},
       {"{\"vocab_size\":5,\"n_layer\":1,\"n_head\":3,\"n_embd\":4,\"sequence_len\":4}",
        "3 heads do not divide"},
       {"{\"vocab_size\":5,\"n_layer\":1,\"n_head\":2,\"n_embd\":4,\"sequence_len\":4,"

@@ -133,8 +133,8 @@ static mousse_status open_tokenizer(const char *path, mo_tokenizer *tokenizer, m
 {
   if (strcmp(path, "bytes") != 0 && access(path, F_OK) != 0)
     return mo_fail(error, MOUSSE_IO,
-                   "%s: there is no such tokenizer; expected a directory or file of one, bytes "
-                   "or train:SIZE",
+                   "%s: there is no such tokenizer; expected a tokenizer directory or file, "
+                   "bytes or train:SIZE",
                    path);
   return tokenizer_open(tokenizer, path, error);
 }
@@ -367,7 +367,7 @@ mousse_status dataset_build(const dataset_options *options, mo_dataset *dataset,
   corpus_close(text);
   if (recipe == NULL)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "names of inputs and options must be UTF-8, to be noted in the manifest");
+                   "names of inputs and options must be UTF-8, as the manifest records them");
   mousse_status status = check_existing(options->out, recipe, dataset, existed, error);
   if (status == MOUSSE_OK && !*existed) {
     status = build_new(options, input_bytes, recipe, error);

@@ -149,7 +149,7 @@ mousse_status loader_read(const mo_loader *loader, uint64_t window, uint32_t *in
                           uint32_t *targets, mo_error *error)
 {
   if (window >= loader->windows)
-    return mo_fail(error, MOUSSE_OUT_OF_RANGE, "window %llu asked of %llu",
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE, "window %llu requested, but there are only %llu",
                    (unsigned long long)window, (unsigned long long)loader->windows);
   const size_t k = shard_of(loader, window);
   const mo_shard *shard = &loader->set->shards[k];

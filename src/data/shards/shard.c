@@ -134,8 +134,9 @@ mousse_status shard_read(const mo_shard *shard, size_t first, size_t count, uint
                          mo_error *error)
 {
   if (first > shard->count || count > shard->count - first)
-    return mo_fail(error, MOUSSE_OUT_OF_RANGE, "%s: tokens %zu to %zu asked of %zu",
-                   shard->path, first, first + count, shard->count);
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE,
+                   "%s: tokens %zu to %zu requested, but there are only %zu", shard->path,
+                   first, first + count, shard->count);
   MO_TRY(check_still_there(shard, error));
   widen(shard, first, count, ids);
   return check_ids(shard, first, count, ids, error);

@@ -171,7 +171,7 @@ mousse_status text_stream_read(text_stream *s, char *buffer, size_t capacity, si
     s->produced += *got;
     if (s->produced > PRODUCED_UNCHECKED && s->produced / s->consumed > LARGEST_RATIO)
       return mo_fail(error, MOUSSE_BAD_FORMAT,
-                     "%s: unpacks to more than %d times its size; that is no text", s->path,
+                     "%s: unpacks to more than %d times its size; that is not text", s->path,
                      LARGEST_RATIO);
     if (*got == 0 && s->in_member && s->start == before && s->input_ended)
       return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: the compressed data is cut off", s->path);

@@ -73,7 +73,7 @@ mousse_status tokenizer_add_merge(mo_tokenizer *tokenizer, const char *left, siz
 
   const size_t rank = tokenizer->merge_count;
   if (mo_pair_table_find(&tokenizer->pairs, left_id, right_id) != NULL)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "merge %zu (ids %u and %u) is there twice", rank,
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "merge %zu (ids %u and %u) appears twice", rank,
                    left_id, right_id);
   const mo_pair_slot pair = {left_id, right_id, (uint32_t)rank, result};
   if (!mo_grow(NULL, &tokenizer->merges, &tokenizer->merge_capacity, rank + 1,
@@ -93,7 +93,7 @@ static mousse_status find_bytes(mo_tokenizer *tokenizer, const char *name, mo_er
     if (!mo_text_table_find(&tokenizer->tokens, &text, 1, &tokenizer->byte_ids[byte]))
       return mo_fail(error, MOUSSE_BAD_FORMAT,
                      "%s: the vocabulary has no token for byte 0x%02x; byte-level BPE has all "
-                     "256, and SentencePiece's kind says model.byte_fallback",
+                     "256, and SentencePiece tokenizers set model.byte_fallback",
                      name, byte);
   }
   return MOUSSE_OK;

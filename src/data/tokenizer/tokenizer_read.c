@@ -99,8 +99,8 @@ static mousse_status read_spelled(const char *name, const char *text, size_t len
 {
   if (alphabet_read(text, length, buffer, count)) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_BAD_FORMAT,
-                 "%s: token '%.*s' is not spelled in the byte-level alphabet; SentencePiece's "
-                 "kind says model.byte_fallback",
+                 "%s: token '%.*s' is not spelled in the byte-level alphabet; SentencePiece "
+                 "tokenizers set model.byte_fallback",
                  name, length < 80 ? (int)length : 80, text);
 }
 

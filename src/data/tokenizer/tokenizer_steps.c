@@ -62,7 +62,7 @@ static mousse_status read_pattern(const json_t *pre, const char *name, const cha
   }
   if (!is_type(bytes, "ByteLevel") || json_is_true(json_object_get(bytes, "add_prefix_space")))
     return mo_fail(error, MOUSSE_BAD_FORMAT,
-                   "%s: pre_tokenizer is not one that is supported: ByteLevel without "
+                   "%s: pre_tokenizer is not supported; expected ByteLevel without "
                    "add_prefix_space, alone or after one Split (Regex, Isolated) or Digits",
                    name);
   return MOUSSE_OK;
@@ -158,7 +158,7 @@ mousse_status tokenizer_read_steps(mo_tokenizer *tokenizer, const json_t *root,
   if (!is_absent(normalizer) && !tokenizer->nfc)
     return mo_fail(error, MOUSSE_BAD_FORMAT,
                    "%s: its normalizer is not supported; byte-level BPE has none or NFC, and "
-                   "SentencePiece's kind says model.byte_fallback",
+                   "SentencePiece tokenizers set model.byte_fallback",
                    name);
   return read_pattern(json_object_get(root, "pre_tokenizer"), name, pattern, error);
 }
@@ -185,9 +185,10 @@ mousse_status tokenizer_read_start(mo_tokenizer *tokenizer, const json_t *root,
                           json_string_length(token), &id) ||
       !mo_text_table_find(&tokenizer->tokens, json_string_value(token),
                           json_string_length(token), &id))
-    return mo_fail(error, MOUSSE_BAD_FORMAT,
-                   "%s: post_processor puts '%.80s' before every text, which is no added token",
-                   name, json_string_value(token));
+    return mo_fail(
+        error, MOUSSE_BAD_FORMAT,
+        "%s: post_processor puts '%.80s' before every text, which is not an added token", name,
+        json_string_value(token));
   tokenizer->start_of_text = id;
   return MOUSSE_OK;
 }

@@ -17,7 +17,7 @@ static const mo_option options[] = {
     MO_STAGE_NESTEROV(0),
     MO_STAGE_BETA2(0.8, "decay of the curvature statistics"),
     MO_STAGE_NUMBER(eps, 1e-6, 1e-12, 1, "smallest eigenvalue, as a fraction of the largest"),
-    MO_STAGE_REFRESH_EVERY(1, "steps between preconditioners"),
+    MO_STAGE_REFRESH_EVERY(1, "steps between preconditioner updates"),
     MO_STAGE_STAGGER,
     MO_STAGE_DECAY(MO_DECAY_DECOUPLED),
     MO_STAGE_LR_PEAK,

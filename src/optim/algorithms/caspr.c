@@ -18,7 +18,7 @@ static const mo_option options[] = {
     MO_STAGE_BETA2(0.999, "graft: decay of Adam's second moment"),
     MO_STAGE_NUMBER(eps, 1e-6, 1e-10, 1e3, "damping, as a fraction of the mean eigenvalue"),
     MO_STAGE_MOMENT_GRAFT,
-    MO_STAGE_REFRESH_EVERY(20, "steps between preconditioners"),
+    MO_STAGE_REFRESH_EVERY(20, "steps between preconditioner updates"),
     MO_STAGE_REFRESH,
     MO_STAGE_REFRESH_TOL,
     MO_STAGE_STAGGER,

@@ -21,7 +21,7 @@ static const mo_option options[] = {
     MO_STAGE_TRACE_NORM(0),
     MO_STAGE_OUTER(1),
     MO_STAGE_GRAFT(1),
-    MO_STAGE_REFRESH_EVERY(1, "steps between preconditioners"),
+    MO_STAGE_REFRESH_EVERY(1, "steps between preconditioner updates"),
     MO_STAGE_REFRESH,
     MO_STAGE_REFRESH_TOL,
     MO_STAGE_STAGGER,

@@ -23,7 +23,7 @@ static const mo_option options[] = {
     MO_STAGE_BETA(0.95),
     MO_STAGE_ALPHA(0.125, 0.5),
     MO_STAGE_NUMBER(eps, 1e-5, 1e-10, 1e3, "damping of the normalised statistics"),
-    MO_STAGE_REFRESH_EVERY(10, "steps between preconditioners"),
+    MO_STAGE_REFRESH_EVERY(10, "steps between preconditioner updates"),
     MO_STAGE_REFRESH_LONG(2),
     MO_STAGE_REFRESH_TOL,
     MO_STAGE_TRACE_NORM(1),
@@ -52,5 +52,5 @@ static const mo_recipe recipe = {
     .set = {.inner = MO_INNER_KRON, .damping = MO_DAMP_ABSOLUTE, .eps2 = 1e-10}};
 
 MO_PIPELINE(mousse,
-            "momentum whitened by Kronecker-factored curvature, orthogonalised, brought back",
+            "momentum whitened by Kronecker-factored curvature, orthogonalised, unwhitened",
             options, recipe)

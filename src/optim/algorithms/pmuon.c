@@ -21,7 +21,7 @@ static const mo_option options[] = {
     MO_STAGE_NUMBER(eps, 1e-6, 1e-10, 1e3, "damping, as a fraction of the mean eigenvalue"),
     MO_STAGE_SIDES(MO_SIDES_BOTH),
     MO_STAGE_BLOCK(0),
-    MO_STAGE_REFRESH_EVERY(1, "steps between preconditioners"),
+    MO_STAGE_REFRESH_EVERY(1, "steps between preconditioner updates"),
     MO_STAGE_REFRESH,
     MO_STAGE_REFRESH_TOL,
     MO_STAGE_STAGGER,

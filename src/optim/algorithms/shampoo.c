@@ -19,7 +19,7 @@ static const mo_option options[] = {
     MO_STAGE_BETA2(0.95, "decay of the statistics"),
     MO_STAGE_NUMBER(eps, 1e-6, 1e-12, 1, "damping, as a fraction of the largest eigenvalue"),
     MO_STAGE_WEIGHT_DECAY(0.01),
-    MO_STAGE_REFRESH_EVERY(10, "steps between preconditioners"),
+    MO_STAGE_REFRESH_EVERY(10, "steps between preconditioner updates"),
     MO_STAGE_REFRESH_TOL,
     MO_STAGE_MAX_PRECOND_DIM(10000, "longer sides are not preconditioned"),
     MO_STAGE_BIAS_CORRECTION(1, "correct the averages for starting at zero"),

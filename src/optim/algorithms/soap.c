@@ -22,7 +22,7 @@ static const mo_option options[] = {
     MO_STAGE_BETA2(0.95, "decay of the second moment and statistics"),
     MO_STAGE_NUMBER(eps, 1e-8, 1e-20, 1e3, "added to the root of the second moment"),
     MO_STAGE_WEIGHT_DECAY(0.01),
-    MO_STAGE_REFRESH_EVERY(10, "steps between moves of the basis"),
+    MO_STAGE_REFRESH_EVERY(10, "steps between basis updates"),
     MO_STAGE_REFRESH_TOL,
     MO_STAGE_MAX_PRECOND_DIM(10000, "longer sides are left unrotated"),
     MO_STAGE_BIAS_CORRECTION(1, "correct the moments for starting at zero"),

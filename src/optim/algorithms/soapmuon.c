@@ -30,7 +30,7 @@ static const mo_option options[] = {
     MO_STAGE_GATE_FLOOR(0),
     MO_STAGE_GATE_CAP(1),
     MO_STAGE_SIDES(MO_SIDES_BOTH),
-    MO_STAGE_REFRESH_EVERY(1, "steps between moves of the basis"),
+    MO_STAGE_REFRESH_EVERY(1, "steps between basis updates"),
     MO_STAGE_REFRESH_TOL,
     MO_STAGE_STAGGER,
     MO_STAGE_NEWTON_SCHULZ(MO_EXACT12),

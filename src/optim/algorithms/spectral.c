@@ -47,7 +47,7 @@ static const mo_option options[] = {
     MO_STAGE_TRACE_NORM(1),
     MO_STAGE_STATS_OF(MO_OF_GRADIENT),
     MO_STAGE_STATS_WHEN(MO_WHEN_BEFORE),
-    MO_STAGE_REFRESH_EVERY(10, "steps between preconditioners"),
+    MO_STAGE_REFRESH_EVERY(10, "steps between preconditioner updates"),
     MO_STAGE_REFRESH_LONG(1),
     MO_STAGE_REFRESH,
     MO_STAGE_REFRESH_TOL,
@@ -80,5 +80,5 @@ static const mo_recipe recipe = {.stages = {&mo_stage_momentum, &mo_stage_inner,
                                             &mo_stage_graft, &mo_stage_norm, &mo_stage_step},
                                  .set = {.bias_correction = 1, .eps2 = 1e-10}};
 
-MO_PIPELINE(spectral, "any combination of the stages of the spectral family; muon as it comes",
+MO_PIPELINE(spectral, "any combination of the stages of the spectral family; by default muon",
             options, recipe)

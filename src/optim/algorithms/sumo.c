@@ -15,7 +15,7 @@ static const mo_option options[] = {
     MO_STAGE_LR(0.02),
     MO_STAGE_MU(0.95),
     MO_WHOLE(mo_stage_options, rank, 16, 1, 1e6, 1, "dimensions of the subspace"),
-    MO_STAGE_REFRESH_EVERY(200, "steps between subspaces"),
+    MO_STAGE_REFRESH_EVERY(200, "steps between subspace updates"),
     MO_STAGE_LIMIT(1.1),
     MO_STAGE_RESIDUAL(0),
     MO_STAGE_NEWTON_SCHULZ(MO_EXACT),

@@ -9,7 +9,7 @@
   {                                                                                            \
     MO_STAGE_LR(1e-4), MO_STAGE_MU(0.9), MO_STAGE_BETA(0.98), __VA_ARGS__,                     \
         MO_STAGE_FLOORS(MO_FLOORS_RELATIVE),                                                   \
-        MO_STAGE_REFRESH_EVERY(10, "steps between moves of the basis"), MO_STAGE_REFRESH_TOL,  \
+        MO_STAGE_REFRESH_EVERY(10, "steps between basis updates"), MO_STAGE_REFRESH_TOL,       \
         MO_STAGE_STAGGER, MO_STAGE_WEIGHT_DECAY(0.01)                                          \
   }
 

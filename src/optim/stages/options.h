@@ -132,19 +132,22 @@ static inline double mo_stats_beta(const mo_stage_options *o)
 #define MO_STAGE_LR(first)           MO_OPTION_LR(mo_stage_options, first)
 #define MO_STAGE_WEIGHT_DECAY(first) MO_OPTION_WEIGHT_DECAY(mo_stage_options, first)
 #define MO_STAGE_SHAPE(first)                                                                  \
-  MO_CHOICE(mo_stage_options, shape, mo_shape_rule_names, first, 0,                            \
-            "step by matrix shape: sqrt(m/n), 0.2 sqrt(max(m,n)), sqrt(max(1,m/n)), 1")
+  MO_CHOICE(                                                                                   \
+      mo_stage_options, shape, mo_shape_rule_names, first, 0,                                  \
+      "scale the step by matrix shape: sqrt(m/n), 0.2 sqrt(max(m,n)), sqrt(max(1,m/n)), 1")
 
 #define MO_STAGE_DECAY(first)                                                                  \
   MO_STAGE_CHOICE(                                                                             \
       decay, mo_decay_names, MO_DECAYS, first, 0,                                              \
-      "W (1 - lr wd); with lr/lr_peak as well, or instead; only where U and W agree")
+      "weights shrink by lr wd; corrected: by lr^2 wd / lr_peak; independent: by lr wd / "     \
+      "lr_peak; cautious: by lr wd where they agree in sign with the update")
 #define MO_STAGE_LR_PEAK                                                                       \
   MO_STAGE_NUMBER(lr_peak, 0, 0, 1e3,                                                          \
                   "decay: the schedule's highest lr; 0: lr without lr_factor")
 #define MO_STAGE_RADIUS(first)                                                                 \
   MO_STAGE_CHOICE(radius, mo_radius_names, MO_RADII, first, 0,                                 \
-                  "norm of the weights: free, half its growth, its first order, fixed, both")
+                  "norm of the weights: free; brake: halve its growth; pin: first-order "      \
+                  "change only; ball: fixed; brake_pin: both")
 #define MO_STAGE_FLOOR                                                                         \
   MO_STAGE_CHOICE(                                                                             \
       floor, mo_floor_names, 3, MO_FLOOR_NONE, 0,                                              \
@@ -159,7 +162,7 @@ static inline double mo_stats_beta(const mo_stage_options *o)
 
 #define MO_STAGE_MU_SCHEDULE                                                                   \
   MO_STAGE_CHOICE(mu_schedule, mo_mu_names, 3, MO_MU_CONSTANT, 0,                              \
-                  "mu as it is, risen from mu_start, or also fallen to mu_end")
+                  "mu is constant, rises from mu_start, or rises and later falls to mu_end")
 #define MO_STAGE_MU_WARMUP(first)                                                              \
   MO_WHOLE(mo_stage_options, mu_warmup, first, 0, 1e9, 0, "steps from mu_start to mu")
 #define MO_STAGE_MU_START(first)                                                               \
@@ -201,7 +204,7 @@ static inline double mo_stats_beta(const mo_stage_options *o)
                   "what the curvature statistics are taken from")
 #define MO_STAGE_STATS_WHEN(first)                                                             \
   MO_STAGE_CHOICE(stats_when, mo_when_names, 2, first, 0,                                      \
-                  "whether a gradient counts for its own step, or after it")
+                  "when a gradient enters the statistics: before its own step, or after it")
 #define MO_STAGE_FLOORS(first)                                                                 \
   MO_STAGE_CHOICE(floors, mo_floors_names, 2, first, 0,                                        \
                   "eps and other floors: relative to what they bound, or as they are")
@@ -231,16 +234,16 @@ static inline double mo_stats_beta(const mo_stage_options *o)
 #define MO_STAGE_FORM(first)                                                                   \
   MO_STAGE_CHOICE(                                                                             \
       form, mo_form_names, 3, first, 1,                                                        \
-      "plain as written, fused with the long side multiplied once, or the cheaper")
+      "plain: as written; fused: multiplies the long side only once; auto: the cheaper one")
 #define MO_STAGE_REFRESH MO_OPTION_REFRESH(mo_stage_options)
 #define MO_STAGE_REFRESH_EVERY(first, text)                                                    \
   MO_WHOLE(mo_stage_options, refresh_every, first, 1, 1e9, 0, text)
 #define MO_STAGE_REFRESH_LONG(first)                                                           \
   MO_WHOLE(mo_stage_options, refresh_long, first, 1, 1000, 0,                                  \
-           "sides of 768 and longer: only every so many preconditioners")
+           "sides of 768 or more are updated only every this many times")
 #define MO_STAGE_REFRESH_TOL                                                                   \
   MO_STAGE_NUMBER(refresh_tol, 0, 0, 1,                                                        \
-                  "keep a basis that is off by at most this fraction; 0: always renew it")
+                  "keep a basis that is off by at most this fraction; 0: always recompute it")
 #define MO_STAGE_STAGGER MO_OPTION_STAGGER(mo_stage_options)
 #define MO_STAGE_TRACE_NORM(first)                                                             \
   MO_STAGE_SWITCH(trace_norm, first, 0, "scale the statistics to the trace of the identity")
@@ -260,9 +263,10 @@ static inline double mo_stats_beta(const mo_stage_options *o)
   MO_STAGE_NUMBER(fraction, first, 1e-6, 1, "part of the lines that move in a step")
 #define MO_STAGE_RANK(first, text) MO_WHOLE(mo_stage_options, rank, first, 0, 1e6, 1, text)
 #define MO_STAGE_LIMIT(first)                                                                  \
-  MO_STAGE_NUMBER(limit, first, 0, 1e3, "most growth of the update's norm in a step; 0: any")
+  MO_STAGE_NUMBER(limit, first, 0, 1e3,                                                        \
+                  "largest growth of the update's norm in a step; 0: no limit")
 #define MO_STAGE_RESIDUAL(first)                                                               \
-  MO_STAGE_NUMBER(residual, first, 0, 1e3, "part of the gradient outside of the subspace")
+  MO_STAGE_NUMBER(residual, first, 0, 1e3, "weight of the gradient's part outside the subspace")
 
 /* Post scaling. */
 #define MO_STAGE_POST(first)                                                                   \
