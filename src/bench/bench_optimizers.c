@@ -7,9 +7,10 @@
  *     seconds per step = between + (refreshing - between) / BENCH_REFRESH_EVERY
  *
  * and what long sides add to it, which are refreshed more rarely (refresh_long), apart. The
- * first step of plain Muon, whose memory is new, does not count. When quick, the first step of algorithms that compute a root is the refreshing one, and plain
- * Muon is measured only now and then. The first step of others sees gradients of 0, because
- * what they do in it alone (eigenvalue decompositions) is quicker for those.
+ * first step of plain Muon, whose memory is new, does not count. When quick, the first step of
+ * algorithms that compute a root is the refreshing one, and plain Muon is measured only now and
+ * then. The first step of others sees gradients of 0, because what they do in it alone
+ * (eigenvalue decompositions) is quicker for those.
  */
 #include "base/clock.h"
 #include "bench/bench_measure.h"
@@ -25,8 +26,7 @@ enum {
   QUICK_WIDTH = 192, /* of the set that the largest step is looked for in, when quick */
   QUICK_LAYERS = 6,
   QUICK_YARDSTICKS = 3, /* subjects that share one measurement of plain Muon, when quick */
-  AGE =
-      1100, /* steps that an optimizer with roots is told it has done: its statistics are full */
+  AGE = 1100, /* steps that an optimizer is told it has done, so that its statistics are full */
   NEVER = 1000, /* refresh_long with which the steps after AGE refresh no long side */
 };
 
