@@ -3,7 +3,7 @@
     matrix     weights of Linear, Conv and Bilinear layers        the matrix algorithm
     qkv        queries, keys and values on top of each other      the matrix algorithm, on each of the three
     embedding  weights of Embedding layers                        the element-wise one, no decay
-    head       a Linear as wide as an embedding, or tied to one   the element-wise one, no decay
+    head       a Linear that answers in an embedding's entries    the element-wise one, no decay
     vector     one dimension: biases and gains                    the element-wise one, no decay
 """
 from __future__ import annotations
