@@ -50,7 +50,8 @@ double bench_sgemm_gflops(int threads)
                            .c = a + 2 * count,
                            .a_stride = SIZE,
                            .b_stride = SIZE,
-                           .c_stride = SIZE};
+                           .c_stride = SIZE,
+                           .by_blas = true};
   mo_product slices = grid;
   slices.tile_rows = (SIZE + (size_t)threads - 1) / (size_t)threads;
   slices.tile_cols = SIZE;

@@ -54,7 +54,8 @@ bool mo_cut_gemm(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows
                         .c = c,
                         .a_stride = a_stride,
                         .b_stride = b_stride,
-                        .c_stride = c_stride};
+                        .c_stride = c_stride,
+                        .by_blas = true}; /* as the whole product would be */
   const mo_task task = mo_product_plan(&product);
   mo_team_divide(task.count, task.body, task.context);
   return true;

@@ -9,7 +9,7 @@
  */
 #include "linalg/gemm_grid.h"
 
-#include "linalg/small_gemm.h"
+#include "linalg/block_gemm.h"
 
 enum { MINIMUM_TILES = 4 };
 #define LONGEST 3.7e9
@@ -58,9 +58,13 @@ static void compute_tile(void *context, size_t item, int thread)
   const size_t cols = p->cols - col < p->tile_cols ? p->cols - col : p->tile_cols;
   const float *a = p->a + (p->transpose_a == MO_PLAIN ? row * p->a_stride : row);
   const float *b = p->b + (p->transpose_b == MO_PLAIN ? col : col * p->b_stride);
-  mo_small_gemm(p->transpose_a, p->transpose_b, rows, cols, p->inner, MO_NO_DIAGONAL, p->alpha,
-                a, p->a_stride, b, p->b_stride, p->beta, p->c + row * p->c_stride + col,
-                p->c_stride);
+  float *c = p->c + row * p->c_stride + col;
+  if (p->by_blas)
+    mo_gemm(p->transpose_a, p->transpose_b, rows, cols, p->inner, p->alpha, a, p->a_stride, b,
+            p->b_stride, p->beta, c, p->c_stride);
+  else
+    mo_tile_gemm(p->transpose_a, p->transpose_b, rows, cols, p->inner, MO_NO_DIAGONAL, p->alpha,
+                 a, p->a_stride, b, p->b_stride, p->beta, c, p->c_stride);
 }
 
 mo_product mo_dense_product(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows,

@@ -1,6 +1,6 @@
 /* gemm_grid.h - one large matrix product as a fixed grid of output tiles.
  *
- * Each tile is a single-threaded BLAS call and an item of a parallel loop. The grid is chosen
+ * Each tile is a single-threaded product and an item of a parallel loop. The grid is chosen
  * from the shape alone, so the result has the same bits at any number of threads.
  *
  *     mo_product p = mo_dense_product(...);
@@ -23,7 +23,8 @@ typedef struct mo_product {
   size_t a_stride, b_stride, c_stride;
   size_t tile_rows, tile_cols;
   double
-      longest; /* operations of a tile at most, where the smallest tiles allow it; 0: 3.7e9 */
+      longest;  /* operations of a tile at most, where the smallest tiles allow it; 0: 3.7e9 */
+  bool by_blas; /* even where our own kernel is faster (block_gemm.h) */
 } mo_product;
 
 /* C = op(A) * op(B) + beta * C with all three stored without gaps. */

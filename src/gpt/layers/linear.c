@@ -4,25 +4,25 @@
  * batch (linalg/gemm_grid.h), not a function of some rows, and so not here.
  */
 #include "gpt/layers/layers.h"
-#include "linalg/small_gemm.h"
+#include "linalg/block_gemm.h"
 
 void linear_forward(float *y, const float *x, const float *weight, size_t rows, size_t inputs,
                     size_t outputs)
 {
-  mo_small_gemm(MO_PLAIN, MO_TRANSPOSED, rows, outputs, inputs, MO_NO_DIAGONAL, 1.0f, x, inputs,
-                weight, inputs, 0.0f, y, outputs);
+  mo_tile_gemm(MO_PLAIN, MO_TRANSPOSED, rows, outputs, inputs, MO_NO_DIAGONAL, 1.0f, x, inputs,
+               weight, inputs, 0.0f, y, outputs);
 }
 
 void linear_forward_add(float *y, const float *x, const float *weight, size_t rows,
                         size_t inputs, size_t outputs)
 {
-  mo_small_gemm(MO_PLAIN, MO_TRANSPOSED, rows, outputs, inputs, MO_NO_DIAGONAL, 1.0f, x, inputs,
-                weight, inputs, 1.0f, y, outputs);
+  mo_tile_gemm(MO_PLAIN, MO_TRANSPOSED, rows, outputs, inputs, MO_NO_DIAGONAL, 1.0f, x, inputs,
+               weight, inputs, 1.0f, y, outputs);
 }
 
 void linear_backward(float *d_x, const float *d_y, const float *weight, size_t rows,
                      size_t inputs, size_t outputs)
 {
-  mo_small_gemm(MO_PLAIN, MO_PLAIN, rows, inputs, outputs, MO_NO_DIAGONAL, 1.0f, d_y, outputs,
-                weight, inputs, 0.0f, d_x, inputs);
+  mo_tile_gemm(MO_PLAIN, MO_PLAIN, rows, inputs, outputs, MO_NO_DIAGONAL, 1.0f, d_y, outputs,
+               weight, inputs, 0.0f, d_x, inputs);
 }

@@ -1,8 +1,9 @@
-/* test_small_gemm.c - products with a short side: every shape of block and edge, against sums in
+/* test_block_gemm.c - products by our own kernel: every shape of block and edge, against sums in
  * double, no further from them than the BLAS, and nothing written beside C. */
 #include "base/random.h"
 #include "check.h"
-#include "linalg/small_gemm.h"
+#include "linalg/block_gemm.h"
+#include "linalg/gemm_strip.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -84,22 +85,78 @@ static void check_sample(const sample *s)
   free(by_blas);
 }
 
-/* Around the borders of strips (6), panels (16) and depth (256). */
+static void check_ways(size_t rows, size_t cols, size_t inner, bool adds)
+{
+  for (int way = 0; way < 4; way++)
+    check_sample(&(sample){way & 1 ? MO_TRANSPOSED : MO_PLAIN,
+                           way & 2 ? MO_TRANSPOSED : MO_PLAIN, rows, cols, inner,
+                           adds ? 0.5f : 1.0f, adds ? 2.0f : 0.0f});
+}
+
+/* Around the borders of strips (6 or 8), panels (16) and depth (256). */
 static void shapes_are_right(void **state)
 {
-  static const size_t rows[] = {1, 2, 3, 4, 5, 6, 7, 11, 12, 64};
+  static const size_t rows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 64};
   static const size_t cols[] = {1, 7, 8, 15, 16, 17, 32, 33};
   static const size_t inner[] = {0, 1, 7, 8, 9, 32, 255, 256, 257};
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     for (size_t j = 0; j < sizeof cols / sizeof *cols; j++)
       for (size_t k = 0; k < sizeof inner / sizeof *inner; k++)
-        for (int way = 0; way < 4; way++) {
-          const bool adds = (i + j + k) % 2 > 0;
-          check_sample(&(sample){way & 1 ? MO_TRANSPOSED : MO_PLAIN,
-                                 way & 2 ? MO_TRANSPOSED : MO_PLAIN, rows[i], cols[j], inner[k],
-                                 adds ? 0.5f : 1.0f, adds ? 2.0f : 0.0f});
-        }
+        check_ways(rows[i], cols[j], inner[k], (i + j + k) % 2 > 0);
+}
+
+/* Around the borders of blocks: 384 x 768, and a transposed A that is copied, 128 deep, when there
+ * are more than 64 columns. */
+static void blocks_are_right(void **state)
+{
+  (void)state;
+  check_ways(383, 65, 127, false);
+  check_ways(384, 80, 128, true);
+  check_ways(385, 81, 129, false);
+  check_ways(400, 64, 40, true);
+  check_ways(9, 767, 130, false);
+  check_ways(17, 768, 257, true);
+  check_ways(390, 785, 20, true);
+  check_ways(12, 70, 0, true);
+}
+
+static void check_strip(size_t rows, float beta, bool wide)
+{
+  enum { INNER = 37, C_STRIDE = MO_PANEL + MARGIN };
+  float *a = random_matrix(MO_WIDE_STRIP, INNER, 1), *panel = random_matrix(INNER, MO_PANEL, 2);
+  float *before = random_matrix(MO_WIDE_STRIP, MO_PANEL, 3);
+  float *c = random_matrix(MO_WIDE_STRIP, MO_PANEL, 3);
+  const mo_left_side left = {a, INNER, 1};
+  const mo_gemm_target to = {c, C_STRIDE, 0.5f, beta};
+  if (wide)
+    mo_strip_wide(rows, &left, panel, INNER, &to);
+  else
+    mo_strip_lanes(rows, &left, panel, INNER, &to);
+  for (size_t i = 0; i < MO_WIDE_STRIP; i++)
+    for (size_t j = 0; j < C_STRIDE; j++) {
+      const double old = (double)before[i * C_STRIDE + j];
+      double expected = (double)beta * old;
+      for (size_t k = 0; k < INNER && j < MO_PANEL; k++)
+        expected += 0.5 * (double)a[i * INNER + k] * (double)panel[k * MO_PANEL + j];
+      if (i >= rows || j >= MO_PANEL) expected = old;
+      assert_float_equal((float)expected, c[i * C_STRIDE + j], 1e-5);
+    }
+  free(a);
+  free(panel);
+  free(before);
+  free(c);
+}
+
+/* Both kinds, whichever this processor would choose. */
+static void strips_are_right(void **state)
+{
+  (void)state;
+  for (size_t rows = 1; rows <= MO_WIDE_STRIP; rows++)
+    for (int beta = 0; beta < 2; beta++) {
+      if (rows <= MO_STRIP) check_strip(rows, (float)beta, false);
+      if (mo_has_wide_strip()) check_strip(rows, (float)beta, true);
+    }
 }
 
 /* A row's numbers do not depend on which rows are computed with it. */
@@ -172,6 +229,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(shapes_are_right),
+      cmocka_unit_test(blocks_are_right),
+      cmocka_unit_test(strips_are_right),
       cmocka_unit_test(rows_are_independent),
       cmocka_unit_test(what_is_beyond_the_diagonal_does_not_matter),
   };
