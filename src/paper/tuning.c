@@ -152,13 +152,16 @@ void cell_start_from(study_cell *cell, const study_cell *other)
   memcpy(cell->details, found.details, sizeof cell->details);
 }
 
-/* What a contender found at home. */
+/* What a contender found at home. In another regime the memory of its momentum follows the length of
+ * the run, as `mu: auto` does (train/momentum_law.h). */
 static void start_from_home(const study_protocol *p, study_cell *cell)
 {
   for (size_t i = 0; i < p->count; i++) {
     const study_cell *home = &p->cells[i];
     if (!home->home || home->who != cell->who || home->best == home->rate_count) continue;
     cell_start_from(cell, home);
+    if (cell->regime != home->regime)
+      cell->rest *= sqrt((double)home->run.num_iterations / (double)cell->run.num_iterations);
   }
 }
 

@@ -196,6 +196,46 @@ static void contenders_are_of_the_library(void **state)
   protocol_release(&protocol);
 }
 
+/* In other regimes momentum goes with the square root of the length; in those as long as home it
+ * stays. */
+static void momentum_follows_the_length(void **state)
+{
+  (void)state;
+  study_protocol protocol;
+  study_runs runs = {.directory = "somewhere"};
+  mo_error error = {{0}};
+  bool more = false, longer = false, as_long = false;
+  const study_scale *scale = study_scale_find("laptop");
+  assert_int_equal(protocol_plan(&protocol, scale,
+                                 (study_request){.figures = FIGURE_BIT(verdict)}, "d", &error),
+                   MOUSSE_OK);
+  for (size_t i = 0; i < protocol.count; i++) {
+    study_cell *cell = &protocol.cells[i];
+    if (!cell->home) continue;
+    search_add(&cell->tuning, (search_point){{1, 2}}, 3.0, 0); /* what it has found */
+    cell->rate_count = 1;
+    cell->best = 0;
+  }
+  for (int regime = 1; regime < scale->regime_count; regime++)
+    assert_int_equal(
+        protocol_tune(&protocol, (study_stage){.regime = regime}, &runs, &more, &error),
+        MOUSSE_OK);
+  for (size_t i = 0; i < protocol.count; i++) {
+    const study_cell *cell = &protocol.cells[i];
+    const study_cell *home =
+        protocol_find(&protocol, STUDY_COSINE, 0, study_contenders[cell->who].label);
+    if (cell->regime == 0 || cell->follows != SIZE_MAX || home == NULL) continue;
+    const double length = (double)cell->run.num_iterations / (double)home->run.num_iterations;
+    const double rest = (1 - cell_best(home).momentum) / sqrt(length);
+    assert_true(fabs(1 - cell_best(cell).momentum - rest) < 1e-9);
+    longer = longer || length > 1.5;
+    as_long = as_long || length == 1.0;
+  }
+  assert_true(longer && as_long);
+  study_release(&runs);
+  protocol_release(&protocol);
+}
+
 static void contenders_can_be_told_apart(void **state)
 {
   (void)state;
@@ -227,6 +267,7 @@ int main(void)
       cmocka_unit_test(an_edge_is_seen),
       cmocka_unit_test(scales_keep_the_protocol),
       cmocka_unit_test(contenders_are_of_the_library),
+      cmocka_unit_test(momentum_follows_the_length),
       cmocka_unit_test(contenders_can_be_told_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
