@@ -213,8 +213,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   if (v->cores[0] != '\0') return predict_cores(call, v, error);
   bench_report report;
   char speed[32];
-  cli_progress bar =
-      progress_start("bench", v->profile ? "models" : "GFLOP", 1, 0, call->quiet);
+  cli_progress bar = progress_start("bench", v->profile ? "model" : "GFLOP", 1, 0, call->quiet);
   const bench_options options = {
       .quick = v->quick,
       .threads = v->threads > 0 ? (int)v->threads : mo_threads_available(),

@@ -89,7 +89,7 @@ static mousse_status score(const eval_values *v, gpt_params *params, const shard
   MO_TRY(loader_open(&loader, set, length, 1, LOADER_SEQUENTIAL, 0, error));
   loader.document_token = document_token;
   mousse_status status = gpt_pass_create(&pass, params, &shape, NULL, error);
-  cli_progress bar = progress_start("windows", "scored", 1, 0, quiet);
+  cli_progress bar = progress_start("eval", "window", 1, 0, quiet);
   if (status == MOUSSE_OK)
     status = evaluate(&loader, pass, &mo_comm_self, shape.batch, windows, byte_lengths, tick,
                       &bar, result, error);

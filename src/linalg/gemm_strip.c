@@ -70,7 +70,10 @@ WIDE MO_INLINE void multiply_wide(size_t rows, const mo_left_side *a, const floa
   const float *left = a->data;
   wide sum[MO_WIDE_STRIP];
 #pragma GCC unroll 8
-  for (size_t i = 0; i < rows; i++) sum[i] = (wide){0};
+  for (size_t i = 0; i < rows; i++) {
+    sum[i] = (wide){0};
+    __builtin_prefetch(to->c + i * to->stride, 1);
+  }
   for (size_t k = 0; k < inner; k++, left += inner_step, panel += MO_PANEL) {
     wide b;
     memcpy(&b, panel, sizeof b);
