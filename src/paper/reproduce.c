@@ -93,10 +93,13 @@ static mousse_status check_ends(const study_runs *runs, mo_error *error)
   return MOUSSE_OK;
 }
 
+/* The archive is written after every wave: what ends this program without warning costs one. */
 static mousse_status execute(study_runs *runs, const reproduction *what, int *stopped,
                              mo_error *error)
 {
+  const archived_study study = {what->directory, runs->directory};
   MO_TRY(study_execute(runs, &what->execution, stopped, error));
+  if (what->archive != NULL) MO_TRY(run_archive_write(&study, what->archive, error));
   return *stopped != 0 ? MOUSSE_OK : check_ends(runs, error);
 }
 
@@ -158,10 +161,10 @@ static void describe(const reproduction *what, json_t *results)
       "more, for the rates of embedding and head, the weight decay, the memory of its "
       "statistics, that of the optimizer of embedding and head and the learning rate again "
       "(Muon and AdamW, which have a memory less: the momentum again as well); in every other "
-      "regime it keeps all but the learning rate, which it searches with %d runs. The best is "
-      "then trained with %d other seeds, which chose "
-      "nothing; losses and differences, paired by seed, are over those, at the end of the "
-      "schedule.",
+      "regime it searches for its learning rate again, with %d runs, its momentum goes with "
+      "the length of the run, and the rest stays. The best is then trained with %d other "
+      "seeds, which chose nothing; losses and differences, paired by seed, are over those, at "
+      "the end of the schedule.",
       s->name, s->search_runs, s->regimes[0].name, 2 * s->details, s->rates, s->seeds);
   results_note(results, text);
   results_note(results, "Embedding and head are trained with Lion (with AdamW in the runs of "

@@ -136,6 +136,23 @@ class Reproduce(ProgramTest):
         self.assertEqual(json.loads(self.read("at last/results.json"))["figures"],
                          json.loads(self.read("there/results.json"))["figures"])
 
+    def test_a_kill_costs_the_archive_one_wave(self):
+        words = ["reproduce", "sides", "--scale", "smoke", "--quiet", "--archive", "runs.jsonl"]
+        process = subprocess.Popen([MOUSSE, *words, "--out", "here"], cwd=self.folder)
+        while not os.path.exists(self.path("runs.jsonl")):
+            self.assertIsNone(process.poll(), "it ended without an archive")
+            time.sleep(0.02)
+        self.assertIsNone(process.poll(), "the archive came with the end")
+        process.kill()
+        process.wait()
+        kept = [json.loads(line)["name"] for line in self.read("runs.jsonl").splitlines()]
+        self.assertTrue(kept)
+        self.run_mousse(*words, "--out", "there")
+        made = [json.loads(line)["name"] for line in self.read("runs.jsonl").splitlines()]
+        self.assertGreater(set(made), set(kept))
+        for name in kept:
+            self.assertFalse(os.path.exists(os.path.join(self.folder, "there/runs", name, "checkpoints")), "made again")
+
     def test_a_damaged_archive_is_refused_by_its_line(self):
         words = ["reproduce", "sides", "--scale", "smoke", "--quiet", "--archive", "runs.jsonl", "--out", "out"]
         whole = {"name": "a", "options": {}, "result": {"status": "complete", "steps": 1}, "metrics": ""}
