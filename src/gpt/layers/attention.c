@@ -80,11 +80,22 @@ MO_CLONES(static void softmax_rows(float *scores, size_t stride, size_t diagonal
   }
 }
 
+MO_CLONES(static void divide_rows(float *y, size_t stride, const float *sums, size_t rows,
+                                  size_t head_size))
+{
+  for (size_t i = 0; i < rows; i++) {
+    const float inverse = 1.0f / sums[i];
+    for (size_t j = 0; j < head_size; j++) y[i * stride + j] *= inverse;
+  }
+}
+
 /* A head's part of a row is a line or two of the cache, far from that of the next row: the processor
- * does not see what comes and would wait for every one. */
+ * does not see what comes and would wait for every one. The eight matrices of a longer head do not
+ * fit the second level together. */
 static void fetch_rows(const float *x, size_t stride, size_t rows, size_t head_size)
 {
-  enum { LINE = 16, SECOND_LEVEL = 2 };
+  enum { LINE = 16, SECOND_LEVEL = 2, MOST = 1 << 14 };
+  if (rows * head_size > MOST) return;
   for (size_t i = 0; i < rows; i++)
     for (size_t j = 0; j < head_size; j += LINE)
       __builtin_prefetch(x + i * stride + j, 0, SECOND_LEVEL);
@@ -107,10 +118,7 @@ void attention_forward(float *y, size_t y_stride, float *log_sum, const float *q
   softmax_rows(scratch, stride, first - low, rows, starts, sums, log_sum);
   mo_tile_gemm(MO_PLAIN, MO_PLAIN, rows, head_size, width, first - low, 1.0f, scratch, stride,
                v, kv_stride, 0.0f, y, y_stride);
-  for (size_t i = 0; i < rows; i++) {
-    const float inverse = 1.0f / sums[i];
-    for (size_t j = 0; j < head_size; j++) y[i * y_stride + j] *= inverse;
-  }
+  divide_rows(y, y_stride, sums, rows, head_size);
 }
 
 /* scores -> P, d_p -> dS; d_y and y are the block's output rows. */
