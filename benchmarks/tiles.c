@@ -8,10 +8,10 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "bench/bench.h"
 #include "linalg/block_gemm.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 typedef struct tile {
   const char *what;
@@ -55,18 +55,6 @@ static double time_once(const tile *t, bool own, const float *a, const float *b,
   return operations * times / (mo_seconds() - start) * 1e-9;
 }
 
-static int by_value(const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *values)
-{
-  qsort(values, TURNS, sizeof *values, by_value);
-  return values[TURNS / 2];
-}
-
 int main(void)
 {
   float *a = mo_allocate(NULL, most * sizeof *a), *b = mo_allocate(NULL, most * sizeof *b);
@@ -81,7 +69,7 @@ int main(void)
     for (int turn = 0; turn < TURNS; turn++)
       for (int own = 0; own < 2; own++)
         speeds[own][turn] = time_once(&tiles[i], own > 0, a, b, c);
-    const double blas = median(speeds[0]), ours = median(speeds[1]);
+    const double blas = bench_median(speeds[0], TURNS), ours = bench_median(speeds[1], TURNS);
     printf("%-24s %8.1f %8.1f %8.2f\n", tiles[i].what, blas, ours, ours / blas);
   }
   mo_blas_leave();

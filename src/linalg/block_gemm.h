@@ -2,8 +2,8 @@
  * the BLAS.
  *
  * A BLAS copies both operands into its own order, writes zeros to C and then adds to them: little
- * against the work of a large product, a quarter of that of a small one. Here a strip of 6 x 16 of
- * C stays in registers while the inner dimension is walked (gemm_strip.h); B is copied 16 columns at
+ * against the work of a large product, a quarter of that of a small one. Here a strip of a few
+ * rows and 16 columns of C stays in registers while the inner dimension is walked (gemm_strip.h); B is copied 16 columns at
  * a time, A is read where it lies or, stored transposed, copied in blocks, and C is written once
  * for every 256 of the inner dimension.
  *

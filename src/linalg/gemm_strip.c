@@ -72,7 +72,7 @@ WIDE MO_INLINE void multiply_wide(size_t rows, const mo_left_side *a, const floa
 #pragma GCC unroll 8
   for (size_t i = 0; i < rows; i++) {
     sum[i] = (wide){0};
-    __builtin_prefetch(to->c + i * to->stride, 1);
+    __builtin_prefetch(to->c + i * to->stride, 1); /* comes while the sums are made */
   }
   for (size_t k = 0; k < inner; k++, left += inner_step, panel += MO_PANEL) {
     wide b;
