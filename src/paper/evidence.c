@@ -5,6 +5,7 @@
 #include "study/curves.h"
 
 #include <math.h>
+#include <string.h>
 
 static mousse_status read_runs(study_evidence *e, mo_error *error)
 {
@@ -97,27 +98,75 @@ double cell_best_rate(const study_cell *c)
   return c->best < c->rate_count ? cell_best(c).lr : NAN;
 }
 
+static double shorter_percent(const study_cell *whole, const study_cell *shorter)
+{
+  return 100 * (1 - (double)shorter->run.num_iterations / (double)whole->run.num_iterations);
+}
+
 double regime_slope(const study_evidence *e, int regime)
 {
   const study_cell *whole = protocol_find(e->protocol, STUDY_COSINE, regime, "muon");
   const study_cell *shorter = protocol_find(e->protocol, STUDY_COSINE, regime, "muon, shorter");
   if (whole == NULL || shorter == NULL) return NAN;
   const run_mean lost = run_group_paired(cell_group(e, shorter), cell_group(e, whole));
-  const double percent =
-      100 * (1 - (double)shorter->run.num_iterations / (double)whole->run.num_iterations);
-  return lost.mean > 0 ? lost.mean / percent : NAN;
+  return lost.mean > 0 ? lost.mean / shorter_percent(whole, shorter) : NAN;
+}
+
+/* A schedule of `share` of the steps costs Muon some nats, and each further one of `share` of what is
+ * left about as much again: loss falls with the logarithm of the steps. Along a straight line, what
+ * is far ahead would seem further. */
+static double percent_saved(double share, double times)
+{
+  return 100 * (1 - pow(share, times));
+}
+
+/* What the opponent is behind, in what Muon loses by a shorter schedule. */
+static run_ratio steps_saved(const study_evidence *e, const study_cell *c,
+                             const study_cell *opponent)
+{
+  const study_cell *whole = protocol_find(e->protocol, STUDY_COSINE, c->regime, "muon");
+  const study_cell *shorter =
+      protocol_find(e->protocol, STUDY_COSINE, c->regime, "muon, shorter");
+  if (!isfinite(regime_slope(e, c->regime))) return (run_ratio){NAN, NAN, NAN};
+  const double share = 1 - shorter_percent(whole, shorter) / 100;
+  const run_ratio r = run_group_ratio(cell_group(e, opponent), cell_group(e, c),
+                                      cell_group(e, shorter), cell_group(e, whole));
+  return (run_ratio){percent_saved(share, r.value), percent_saved(share, r.low),
+                     percent_saved(share, r.high)};
 }
 
 cell_gain cell_gain_over(const study_evidence *e, const study_cell *c,
                          const study_cell *opponent)
 {
-  const double slope = regime_slope(e, c->regime);
-  cell_gain gain = {.difference = run_group_paired(cell_group(e, c), cell_group(e, opponent))};
-  gain.steps = -gain.difference.mean / slope;
-  gain.margin = run_mean_margin(gain.difference) / slope;
-  gain.seconds = 100 - (100 - gain.steps) * cell_group(e, c)->step_seconds.mean /
+  cell_gain gain = {.difference = run_group_paired(cell_group(e, c), cell_group(e, opponent)),
+                    .steps = steps_saved(e, c, opponent)};
+  gain.seconds = 100 - (100 - gain.steps.value) * cell_group(e, c)->step_seconds.mean /
                            cell_group(e, opponent)->step_seconds.mean;
   return gain;
+}
+
+double cell_gain_margin(const cell_gain *gain)
+{
+  const double margin =
+      fmax(gain->steps.value - gain->steps.low, gain->steps.high - gain->steps.value);
+  return isfinite(margin) ? margin : NAN;
+}
+
+static bool has_all_seeds(const study_evidence *e, const study_cell *c)
+{
+  return cell_group(e, c)->final_loss.count == c->seed_count;
+}
+
+const char *cell_verdict(const study_evidence *e, const study_cell *c,
+                         const study_cell *opponent)
+{
+  if (!has_all_seeds(e, c) || !has_all_seeds(e, opponent)) return "not all seeds ended";
+  return run_mean_verdict(run_group_paired(cell_group(e, c), cell_group(e, opponent)));
+}
+
+bool cell_is_better(const study_evidence *e, const study_cell *c, const study_cell *opponent)
+{
+  return strcmp(cell_verdict(e, c, opponent), "better") == 0;
 }
 
 bool regime_is_fit(const study_evidence *e, int regime, cell_gain *gain)
@@ -126,7 +175,7 @@ bool regime_is_fit(const study_evidence *e, int regime, cell_gain *gain)
   const study_cell *muon = protocol_find(e->protocol, STUDY_COSINE, regime, "muon");
   const study_cell *adamw = protocol_find(e->protocol, STUDY_COSINE, regime, "adamw");
   *gain = cell_gain_over(e, muon, adamw);
-  return gain->steps >= least && gain->steps > gain->margin;
+  return gain->steps.value >= least && cell_is_better(e, muon, adamw);
 }
 
 void cell_name_runs(const study_evidence *e, const study_cell *c, json_t *figure)

@@ -35,9 +35,9 @@ double cell_best_rate(const study_cell *cell); /* NaN: all diverged */
 
 /* What a contender gains over another in the same regime, by pairs of seeds. */
 typedef struct cell_gain {
-  run_mean difference;  /* of the final losses */
-  double steps, margin; /* per cent of the steps, and half of its 95% interval */
-  double seconds;       /* per cent of the seconds */
+  run_mean difference; /* of the final losses */
+  run_ratio steps;     /* per cent of the steps, with its 95% interval */
+  double seconds;      /* per cent of the seconds */
 } cell_gain;
 cell_gain cell_gain_over(const study_evidence *evidence, const study_cell *cell,
                          const study_cell *opponent);
@@ -45,6 +45,16 @@ cell_gain cell_gain_over(const study_evidence *evidence, const study_cell *cell,
 /* Nats that a per cent of the steps is worth in a regime, by Muon with a shorter schedule of its
  * own; NaN: not measured, or not above 0. */
 double regime_slope(const study_evidence *evidence, int regime);
+
+/* The difference in words (run_mean_verdict). Seeds that diverged would drop out of the pairs and
+ * leave the others to decide: then it says so, and nobody is better. */
+const char *cell_verdict(const study_evidence *evidence, const study_cell *cell,
+                         const study_cell *opponent);
+bool cell_is_better(const study_evidence *evidence, const study_cell *cell,
+                    const study_cell *opponent);
+
+/* The longer side of the interval of the steps, for charts; NaN: it has no end. */
+double cell_gain_margin(const cell_gain *gain);
 
 /* Whether Muon reaches AdamW's loss with at least 15% fewer steps, beyond the 95% interval of 0:
  * a regime in which it does not cannot answer who is better. */

@@ -29,7 +29,7 @@ static void add_row(const study_evidence *e, const study_cell *c, const char *na
   results_text(row, text);
   results_number(row, to_base.mean);
   results_number(row, run_mean_margin(to_base));
-  results_text(row, c == baseline(e) ? "" : run_mean_verdict(to_base));
+  results_text(row, c == baseline(e) ? "" : cell_verdict(e, c, baseline(e)));
   results_number(row, cell_group(e, c)->step_seconds.mean);
   cell_name_runs(e, c, figure);
 }
@@ -51,7 +51,7 @@ static void compare(const study_evidence *e, const study_cell *c, const char *na
   if (c == baseline(e) || to->used >= sizeof to->finding) return;
   to->used +=
       (size_t)snprintf(to->finding + to->used, sizeof to->finding - to->used, "%s: %+.4f, %s. ",
-                       name, to_base.mean, run_mean_verdict(to_base));
+                       name, to_base.mean, cell_verdict(e, c, baseline(e)));
 }
 
 /* The baseline and every variant of a figure: bars, curves, a table. */

@@ -48,8 +48,7 @@ static void add_saved_row(const study_evidence *e, int regime, const char *label
   results_text(row, text);
   run_mean_text(cell_group(e, mousse)->final_loss, text);
   results_text(row, text);
-  results_text(row,
-               run_mean_verdict(run_group_paired(cell_group(e, mousse), cell_group(e, muon))));
+  results_text(row, cell_verdict(e, mousse, muon));
   results_number(
       row, run_group_steps_to(cell_group(e, mousse), cell_group(e, muon)->final_loss.mean));
   results_number(row, saved_steps(e, muon, mousse));
@@ -198,16 +197,16 @@ static void add_measured_memory(const study_evidence *e, json_t *figure)
   const int largest = e->protocol->scale->regime_count - 1;
   json_t *table = results_table(figure, "Peak memory of this study's largest runs", columns);
   const study_cell *muon = cosine(e, largest, "muon");
-  const double reference = e->records[muon->grid[0]].result.peak_bytes;
+  const double reference = cell_group(e, muon)->peak_bytes.mean;
   for (size_t i = 0; i < 4; i++) {
     const study_cell *c = cosine(e, largest, names[i]);
-    const double peak = e->records[c->grid[0]].result.peak_bytes;
+    const double peak = cell_group(e, c)->peak_bytes.mean;
     json_t *row = results_row(table);
     results_text(row, regime_name(e, largest));
     results_text(row, names[i]);
     results_number(row, peak / 1e6);
     results_number(row, peak / reference);
-    results_run(figure, e->runs->runs[c->grid[0]].name);
+    cell_name_runs(e, c, figure);
   }
 }
 

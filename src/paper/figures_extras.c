@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static const char *const bases[] = {"muon", "mousse no-graft"};
 
@@ -30,8 +29,8 @@ static void add_row(const study_evidence *e, const char *base, const char *extra
   results_text(row, text);
   results_number(row, added ? gain.difference.mean : NAN);
   results_number(row, added ? run_mean_margin(gain.difference) : NAN);
-  results_text(row, added ? run_mean_verdict(gain.difference) : "");
-  results_number(row, added ? gain.steps : NAN);
+  results_text(row, added ? cell_verdict(e, c, without) : "");
+  results_number(row, added ? gain.steps.value : NAN);
   cell_name_runs(e, c, figure);
 }
 
@@ -40,27 +39,24 @@ static void add_pair(const study_evidence *e, const char *extra, json_t *table, 
                      json_t *categories)
 {
   const char *name = extra[0] != '\0' ? extra : "nothing";
-  const cell_gain gain = cell_gain_over(e, find(e, bases[1], extra), find(e, bases[0], extra));
+  const study_cell *ours = find(e, bases[1], extra), *theirs = find(e, bases[0], extra);
+  const cell_gain gain = cell_gain_over(e, ours, theirs);
   json_t *row = results_row(table);
   results_text(row, name);
   results_number(row, gain.difference.mean);
   results_number(row, run_mean_margin(gain.difference));
-  results_text(row, run_mean_verdict(gain.difference));
-  results_number(row, gain.steps);
+  results_text(row, cell_verdict(e, ours, theirs));
+  results_number(row, gain.steps.value);
   results_category(categories, name);
-  results_point(series, (double)json_array_size(json_object_get(table, "rows")) - 1, gain.steps,
-                gain.margin);
+  results_point(series, (double)json_array_size(json_object_get(table, "rows")) - 1,
+                gain.steps.value, cell_gain_margin(&gain));
 }
 
 static size_t count_better(const study_evidence *e, const char *base)
 {
   size_t better = 0;
-  for (size_t i = 0; i < study_extra_count; i++) {
-    const study_cell *c = find(e, base, study_extras[i]);
-    const run_mean to_base =
-        run_group_paired(cell_group(e, c), cell_group(e, find(e, base, "")));
-    better += strcmp(run_mean_verdict(to_base), "better") == 0;
-  }
+  for (size_t i = 0; i < study_extra_count; i++)
+    better += cell_is_better(e, find(e, base, study_extras[i]), find(e, base, ""));
   return better;
 }
 

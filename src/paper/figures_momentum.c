@@ -22,7 +22,8 @@ static void add_length_row(const study_evidence *e, const study_cell *c, json_t 
                            json_t *table)
 {
   json_t *row = results_row(table);
-  const search_trial *best = search_best_together(&c->tuning);
+  const search_trial *best =
+      search_best(&c->tuning); /* whose learning rate and momentum it is */
   results_text(row, study_contenders[c->who].label);
   results_number(row, (double)c->run.num_iterations);
   results_number(row, cell_best_rate(c));
@@ -30,8 +31,8 @@ static void add_length_row(const study_evidence *e, const study_cell *c, json_t 
   results_number(row, 1 / (1 - cell_best(c).momentum));
   results_number(row, best != NULL ? best->loss : NAN);
   results_text(row, c->inside ? "inside" : "at an edge");
-  for (size_t i = 0; i < c->rate_count; i++)
-    results_run(figure, e->runs->runs[c->grid[i]].name);
+  for (size_t i = 0; i < c->tuning.count; i++)
+    results_run(figure, e->runs->runs[c->tuning.trials[i].run].name);
 }
 
 /* The power p of memory = c steps^p, by least squares of logarithms over the lengths. */

@@ -1,9 +1,9 @@
 /* figures_verdict.c - who needs fewer steps and seconds, in which regime, and how everybody was
  * tuned.
  *
- *     steps saved = -(paired difference of final losses) / (nats per % of the steps)
+ *     steps saved = 1 - 0.88 ^ (what the opponent is behind / what Muon loses with 88% of its steps)
  *
- * the latter measured in the same regime by Muon with a schedule of 88% of the steps. A regime
+ * both by pairs of seeds, in the same regime. A regime
  * counts only when its control holds: Muon, against AdamW, saves at least 15%.
  */
 #include "paper/evidence.h"
@@ -54,7 +54,9 @@ static void add_control_row(const study_evidence *e, int regime, json_t *figure,
                           study_regime_weights(e->protocol->scale, r));
   results_number(row, regime_slope(e, regime));
   results_text(row, text);
-  results_number(row, gain.steps);
+  results_number(row, gain.steps.value);
+  results_number(row, gain.steps.low);
+  results_number(row, gain.steps.high);
   results_text(row, fit ? "fit" : "unfit");
   cell_name_runs(e, find(e, regime, "adamw"), figure);
   cell_name_runs(e, find(e, regime, "muon, shorter"), figure);
@@ -62,9 +64,11 @@ static void add_control_row(const study_evidence *e, int regime, json_t *figure,
 
 static void add_control(const study_evidence *e, json_t *figure)
 {
-  static const char *const columns[] = {
-      "regime",        "steps",          "tokens / weight",  "nats per % of steps",
-      "Muon to AdamW", "steps saved, %", "for the question", NULL};
+  static const char *const columns[] = {"regime",           "steps",
+                                        "tokens / weight",  "nats per % of steps",
+                                        "Muon to AdamW",    "steps saved, %",
+                                        "95%: from",        "to",
+                                        "for the question", NULL};
   json_t *table = results_table(
       figure, "The control: Muon must save 15% of AdamW's steps, or the regime is unfit",
       columns);
@@ -85,19 +89,28 @@ static void add_verdict_row(const study_evidence *e, const study_cell *c, json_t
   results_text(row, regime_name(e, c->regime));
   results_text(row, loss);
   results_text(row, c == muon ? "" : difference);
-  results_text(row, c == muon ? "" : run_mean_verdict(gain.difference));
-  results_number(row, c == muon ? NAN : gain.steps);
-  results_number(row, c == muon ? NAN : gain.margin);
+  results_text(row, c == muon ? "" : cell_verdict(e, c, muon));
+  results_number(row, c == muon ? NAN : gain.steps.value);
+  results_number(row, c == muon ? NAN : gain.steps.low);
+  results_number(row, c == muon ? NAN : gain.steps.high);
   results_number(row, c == muon ? NAN : gain.seconds);
-  results_number(row, c == adamw ? NAN : cell_gain_over(e, c, adamw).steps);
+  results_number(row, c == adamw ? NAN : cell_gain_over(e, c, adamw).steps.value);
   cell_name_runs(e, c, figure);
 }
 
 static void add_verdicts(const study_evidence *e, json_t *figure)
 {
-  static const char *const columns[] = {
-      "contender",      "regime", "final loss",       "to Muon, ±95%",           "in words",
-      "steps saved, %", "±95%",   "seconds saved, %", "steps saved to AdamW, %", NULL};
+  static const char *const columns[] = {"contender",
+                                        "regime",
+                                        "final loss",
+                                        "to Muon, ±95%",
+                                        "in words",
+                                        "steps saved, %",
+                                        "95%: from",
+                                        "to",
+                                        "seconds saved, %",
+                                        "steps saved to AdamW, %",
+                                        NULL};
   json_t *table = results_table(
       figure, "Against Muon tuned with the same care; differences by pairs of seeds", columns);
   for (int regime = 0; regime < e->protocol->scale->regime_count; regime++)
@@ -168,23 +181,33 @@ static void draw_scaling(const study_evidence *e, json_t *figure)
       const study_cell *c = find(e, regime, label);
       if (c == NULL) continue;
       const cell_gain gain = cell_gain_over(e, c, find(e, regime, "muon"));
-      results_point(series, regime, gain.steps, gain.margin);
+      results_point(series, regime, gain.steps.value, cell_gain_margin(&gain));
     }
   }
 }
 
-/* In how many fit regimes a contender is ahead beyond its interval. */
-static int count_wins(const study_evidence *e, const char *label, int *fit)
+static int count_fit(const study_evidence *e)
+{
+  int fit = 0;
+  for (int regime = 0; regime < e->protocol->scale->regime_count; regime++) {
+    cell_gain control;
+    fit += regime_is_fit(e, regime, &control);
+  }
+  return fit;
+}
+
+/* In how many fit regimes, of those in which it took part, a contender is ahead beyond its
+ * interval. */
+static int count_wins(const study_evidence *e, const char *label, int *took_part)
 {
   int wins = 0;
-  *fit = 0;
+  *took_part = 0;
   for (int regime = 0; regime < e->protocol->scale->regime_count; regime++) {
     cell_gain control;
     const study_cell *c = find(e, regime, label);
     if (c == NULL || !regime_is_fit(e, regime, &control)) continue;
-    const cell_gain gain = cell_gain_over(e, c, find(e, regime, "muon"));
-    (*fit)++;
-    wins += strcmp(run_mean_verdict(gain.difference), "better") == 0;
+    (*took_part)++;
+    wins += cell_is_better(e, c, find(e, regime, "muon"));
   }
   return wins;
 }
@@ -193,7 +216,8 @@ void figure_verdict(const study_evidence *e, json_t *figure)
 {
   char text[1024] = "";
   size_t used = 0;
-  int fit = 0, most = 0;
+  int took_part = 0;
+  const int fit = count_fit(e);
   draw_scaling(e, figure);
   add_control(e, figure);
   add_verdicts(e, figure);
@@ -202,19 +226,18 @@ void figure_verdict(const study_evidence *e, json_t *figure)
   for (size_t who = 0; who < study_contender_count && used + 80 < sizeof text; who++) {
     const char *label = study_contenders[who].label;
     if (is_control(label) || find(e, 0, label) == NULL) continue;
-    const int wins = count_wins(e, label, &fit);
+    const int wins = count_wins(e, label, &took_part);
     used += (size_t)snprintf(text + used, sizeof text - used, "%s%s: %d of %d",
-                             used > 0 ? "; " : "", label, wins, fit);
-    most = fit > most ? fit : most;
+                             used > 0 ? "; " : "", label, wins, took_part);
   }
-  if (most == 0)
+  if (fit == 0)
     results_finding(figure, "In no regime does Muon save 15%% of AdamW's steps: these runs "
                             "cannot say who is better.");
   else
     results_finding(figure,
                     "Of %d regimes %d are fit for the question. In so many of those it took "
                     "part in a contender is clearly ahead of Muon: %s.",
-                    e->protocol->scale->regime_count, most, text);
+                    e->protocol->scale->regime_count, fit, used > 0 ? text : "none took part");
 }
 
 /* One line per momentum that was tried: final loss over learning rates. */
@@ -258,7 +281,7 @@ static void add_search_row(const study_evidence *e, const study_cell *c, json_t 
 void figure_tuning(const study_evidence *e, json_t *figure)
 {
   static const char *const columns[] = {"contender", "regime",        "learning rate",
-                                        "momentum",  "factors",       "of those tried",
+                                        "momentum",  "factors",       "rate and momentum",
                                         "runs",      "stopped early", NULL};
   size_t edges = 0, all = 0;
   json_t *table = results_table(figure, "What the searches found", columns);
@@ -271,6 +294,10 @@ void figure_tuning(const study_evidence *e, json_t *figure)
     edges += !c->inside;
     all++;
   }
-  results_finding(figure, "The best values lie inside those tried in %zu of %zu searches.",
-                  all - edges, all);
+  results_finding(
+      figure,
+      "The best learning rate and momentum lie inside those tried in %zu of %zu "
+      "searches. Factors are tried one step up and one down: one that is given lies "
+      "at the end of its range.",
+      all - edges, all);
 }

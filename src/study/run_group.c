@@ -87,6 +87,27 @@ static const run_record *run_of_seed(const run_group *group, int64_t seed)
   return NULL;
 }
 
+static double loss_of_seed(const run_group *group, int64_t seed)
+{
+  const run_record *run = run_of_seed(group, seed);
+  return run != NULL ? run->final_loss : NAN;
+}
+
+run_ratio run_group_ratio(const run_group *group, const run_group *reference,
+                          const run_group *other, const run_group *base)
+{
+  enum { MOST = 64 };
+  double upper[MOST], lower[MOST];
+  size_t count = 0;
+  for (size_t i = 0; i < group->count && count < MOST; i++) {
+    const int64_t seed = group->runs[i]->options.seed;
+    upper[count] = loss_of_seed(group, seed) - loss_of_seed(reference, seed);
+    lower[count] = loss_of_seed(other, seed) - loss_of_seed(base, seed);
+    count += isfinite(upper[count]) && isfinite(lower[count]);
+  }
+  return run_ratio_of(upper, lower, count);
+}
+
 run_mean run_group_paired(const run_group *group, const run_group *reference)
 {
   run_mean difference = run_mean_of_none();

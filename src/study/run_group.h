@@ -38,4 +38,9 @@ double run_group_steps_to(const run_group *group, double target);
  * between seeds is the same on both sides and cancels. */
 run_mean run_group_paired(const run_group *group, const run_group *reference);
 
+/* (group - reference) / (other - base), each paired as above, over the seeds that are complete in
+ * all four. */
+run_ratio run_group_ratio(const run_group *group, const run_group *reference,
+                          const run_group *other, const run_group *base);
+
 #endif

@@ -39,6 +39,28 @@ double run_mean_margin(run_mean m)
   return quantile((double)m.count - 1) * m.spread / sqrt((double)m.count);
 }
 
+/* Ends of { r : |mean(upper - r lower)| <= t times its standard error }, a quadratic in r. */
+run_ratio run_ratio_of(const double *upper, const double *lower, size_t count)
+{
+  run_mean u = run_mean_of_none(), l = run_mean_of_none();
+  double products = 0;
+  for (size_t i = 0; i < count; i++) {
+    const double before = l.count > 0 ? l.mean : 0;
+    run_mean_add(&u, upper[i]);
+    run_mean_add(&l, lower[i]);
+    products += (upper[i] - u.mean) * (lower[i] - before); /* as the squares of run_mean_add */
+  }
+  if (count == 0) return (run_ratio){NAN, NAN, NAN};
+  const run_ratio open = {u.mean / l.mean, -INFINITY, INFINITY};
+  if (count < 2) return open;
+  const double n = (double)count, t = quantile(n - 1), scale = t * t / (n * (n - 1));
+  const double a = l.mean * l.mean - scale * l.squares;
+  const double b = u.mean * l.mean - scale * products;
+  const double c = u.mean * u.mean - scale * u.squares;
+  const double root = sqrt(fmax(b * b - a * c, 0));
+  return a > 0 ? (run_ratio){open.value, (b - root) / a, (b + root) / a} : open;
+}
+
 const char *run_mean_verdict(run_mean difference)
 {
   if (difference.count == 0) return "no pairs";

@@ -21,6 +21,14 @@ double run_mean_margin(run_mean mean);
  * is outside of its 95% interval; at least three pairs are asked for. */
 const char *run_mean_verdict(run_mean difference);
 
+/* The ratio of two means over the same pairs, with its 95% interval by Fieller's method: the errors
+ * of both count, and what they have in common. NaN: no pairs. A lower mean that is not clearly
+ * away from 0 leaves the interval without ends, which are then infinite. */
+typedef struct run_ratio {
+  double value, low, high;
+} run_ratio;
+run_ratio run_ratio_of(const double *upper, const double *lower, size_t count);
+
 /* "4.1961 ± 0.0032 (3)" as a cell of a table: mean, spread, number of runs. */
 void run_mean_text(run_mean mean, char text[64]);
 

@@ -55,7 +55,7 @@ class Reproduce(ProgramTest):
         figures = {figure["id"]: figure for figure in results["figures"]}
         control, verdicts, fewer = figures["verdict"]["tables"]
         tuned = {tuple(row[:2]): row[2:5] for row in figures["tuning"]["tables"][0]["rows"]}
-        for regime, _, _, slope, difference, saved, _ in control["rows"]:
+        for regime, _, _, slope, difference, saved, low, high, _ in control["rows"]:
             losses = {who: self.final_losses(regime, who, *tuned[who, regime]) for who in ("muon", "adamw")}
             shorter = self.final_losses(regime, "muon, shorter", *tuned["muon", regime])
             mean = sum(losses["muon"]) / 2
@@ -67,7 +67,8 @@ class Reproduce(ProgramTest):
             wanted = (sum(shorter) / 2 - mean) / percent
             if wanted > 0:
                 self.assertAlmostEqual(slope, wanted, 6)
-                self.assertAlmostEqual(saved, -gain / wanted, 3)
+                self.assertAlmostEqual(saved, 100 * (1 - (21 / 24) ** (-gain / (wanted * percent))), 3)
+                self.assertTrue((low is None or low <= saved) and (high is None or saved <= high))
             ours = self.final_losses(regime, "mousse no-graft, shorter", *tuned["mousse no-graft", regime])
             text = [row[4] for row in fewer["rows"] if row[1] == regime][0]
             self.assertEqual(text.split()[0], f"{sum(ours) / 2 - mean:+.4f}")
@@ -193,6 +194,13 @@ class Reproduce(ProgramTest):
         self.assertEqual(list(figures), ["verdict", "tuning"])
         rows = figures["verdict"]["tables"][1]["rows"]
         self.assertEqual({(row[0], row[1]) for row in rows}, {(who, "16x1, 128") for who in ("adamw", "muon", "mousse no-graft")})
+        # What the control says does not depend on who else took part.
+        words[words.index("mousse no-graft")] = "muon"
+        self.run_mousse(*words)
+        figure = json.loads(self.read("few/results.json"))["figures"][0]
+        fit = sum(row[-1] == "fit" for row in figure["tables"][0]["rows"])
+        told = f"Of 1 regimes {fit} are fit" if fit else "In no regime does Muon save 15%"
+        self.assertIn(told, figure["finding"])
         self.assertIn("did you mean 'soapmuon'", self.failure(2, "reproduce", "--contenders", "soapmoun"))
         self.assertIn("verdict and tuning", self.failure(2, "reproduce", "sides", "--contenders", "soap"))
 

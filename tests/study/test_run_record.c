@@ -254,6 +254,35 @@ static void intervals_hold_their_mean(void **state)
   assert_true(isinf(run_mean_margin((run_mean){.mean = 1, .spread = NAN, .count = 1})));
 }
 
+/* A ratio whose upper part is known well and whose lower part is not, as nats to nats per step are:
+ * 5% of the intervals must miss it; without the lower part's error, a third of them would. */
+static void intervals_of_ratios_hold_them(void **state)
+{
+  (void)state;
+  size_t outside = 0, beyond = 0;
+  for (uint64_t trial = 0; trial < 4000; trial++) {
+    double upper[5], lower[5];
+    run_mean over = run_mean_of_none(), under = run_mean_of_none();
+    for (uint64_t i = 0; i < 5; i++) {
+      const double shared = mo_random_normal(8, trial, 3 * i); /* Muon's own runs are in both */
+      upper[i] = 10 + mo_random_normal(8, trial, 3 * i + 1) - 0.3 * shared;
+      lower[i] = 5 + mo_random_normal(8, trial, 3 * i + 2) + 0.3 * shared;
+      run_mean_add(&over, upper[i]);
+      run_mean_add(&under, lower[i]);
+    }
+    const run_ratio r = run_ratio_of(upper, lower, 5);
+    assert_true(r.low < r.value && r.value < r.high);
+    outside += r.low > 2 || r.high < 2;
+    beyond += fabs(over.mean / under.mean - 2) > run_mean_margin(over) / under.mean;
+  }
+  assert_true(outside >= 150 && outside <= 250);
+  assert_true(beyond > 2 * outside);
+  const double small[] = {1, -1, 2, -2.5, 0.25}, one[] = {1};
+  assert_true(isinf(run_ratio_of(one, small, 1).low));
+  assert_true(isinf(run_ratio_of((double[]){3, 4, 5, 4, 3}, small, 5).low));
+  assert_true(isnan(run_ratio_of(small, small, 0).value));
+}
+
 static void means_leave_out_what_is_not_finite(void **state)
 {
   (void)state;
@@ -300,7 +329,9 @@ static void pairs_are_of_the_same_seed(void **state)
   for (size_t i = 0; i < 6; i++)
     assert_int_equal(run_group_add(i < 3 ? &base : &better, &records[i], &error), MOUSSE_OK);
   const run_mean difference = run_group_paired(&better, &base);
+  const run_ratio same = run_group_ratio(&better, &base, &better, &base);
   assert_int_equal(difference.count, 2);
+  assert_true(fabs(same.value - 1) < 1e-12 && fabs(same.low - 1) < 1e-6);
   assert_true(fabs(difference.mean + 0.1) < 1e-12 && difference.spread < 1e-12);
   run_group_release(&base);
   run_group_release(&better);
@@ -320,6 +351,7 @@ int main(void)
       scratch_test(unlike_runs_are_noticed),
       scratch_test(a_loss_that_is_null_never_wins),
       cmocka_unit_test(intervals_hold_their_mean),
+      cmocka_unit_test(intervals_of_ratios_hold_them),
       cmocka_unit_test(means_leave_out_what_is_not_finite),
       cmocka_unit_test(what_is_no_number_comes_last),
       cmocka_unit_test(pairs_are_of_the_same_seed),
