@@ -153,7 +153,7 @@ void cell_start_from(study_cell *cell, const study_cell *other)
 }
 
 /* What a contender found at home. In another regime the memory of its momentum follows the length of
- * the run, as `mu: auto` does (train/momentum_law.h). */
+ * the run, as `mu: auto` does (train/recipe_laws.h). */
 static void start_from_home(const study_protocol *p, study_cell *cell)
 {
   for (size_t i = 0; i < p->count; i++) {

@@ -2,7 +2,7 @@
 #include "train/groups.h"
 
 #include "train/lr_factors.h"
-#include "train/momentum_law.h"
+#include "train/recipe_laws.h"
 #include "train/unused_options.h"
 
 #include <math.h>
@@ -43,12 +43,34 @@ mousse_status groups_fail(const train_groups *groups, mousse_status status, mo_e
                                            : mousse_status_text(status));
 }
 
-/* The paper's words for values, where ours differ; and mu = auto. */
-static const char *our_word(const train_options *run, const char *name, const char *text,
-                            char number[32])
+/* What 'auto' stands for, by the laws that were measured for it; false: nothing. Weights from
+ * elsewhere (--init) want smaller steps than new ones, and for wide models nothing was measured:
+ * there the learning rate is the optimizer's own. */
+static bool auto_value(const train_groups *groups, const train_options *run,
+                       const char *algorithm, const char *name, double *value)
 {
-  if (strcmp(name, "mu") == 0 && strcmp(text, "auto") == 0) {
-    snprintf(number, 32, "%g", momentum_by_length(run->num_iterations));
+  const bool muon = strcmp(algorithm, "muon") == 0 || strcmp(algorithm, "mousse") == 0;
+  if (strcmp(name, "mu") == 0)
+    *value = momentum_by_length(run->num_iterations);
+  else if (strcmp(name, "beta2") == 0 && strcmp(algorithm, "lion") == 0)
+    *value = lion_beta2_by_length(run->num_iterations);
+  else if (strcmp(name, "lr") == 0 && muon)
+    *value = run->init[0] == '\0' && groups->width <= RATE_WIDEST
+                 ? rate_by_batch(groups->tokens, run->num_iterations)
+                 : options_of_algorithm(algorithm, name)->initial;
+  else
+    return false;
+  return true;
+}
+
+/* The paper's words for values, where ours differ; and 'auto'. */
+static const char *our_word(const train_groups *groups, const train_options *run, int group,
+                            const char *name, const char *text, char number[32])
+{
+  const char *algorithm = mousse_group_algorithm(groups->optimizer, group);
+  double value = 0;
+  if (strcmp(text, "auto") == 0 && auto_value(groups, run, algorithm, name, &value)) {
+    snprintf(number, 32, "%g", value);
     return number;
   }
   static const struct {
@@ -70,8 +92,8 @@ static mousse_status set_text(const train_groups *groups, const train_options *r
                               mo_error *error)
 {
   char number[32];
-  const mousse_status status =
-      mousse_set_text(groups->optimizer, group, name, our_word(run, name, value, number));
+  const mousse_status status = mousse_set_text(
+      groups->optimizer, group, name, our_word(groups, run, group, name, value, number));
   if (status == MOUSSE_OK) return MOUSSE_OK;
   /* "group 2 (mousse) has no option ...": numbers of groups mean nothing to users. */
   const char *reason = mousse_error(groups->optimizer), *rest = strstr(reason, ") has no");
@@ -117,23 +139,30 @@ static mousse_status set_library_options(const train_groups *groups, const train
 /* Where our measurements are clearly for another setting than the published one, and where the
  * library's default is not the published one. */
 static const struct {
-  int recipe; /* a train_recipe */
+  int recipe;    /* a train_recipe */
+  bool matrices; /* of the hidden matrices, or of what else there is */
   const char *optimizer, *option, *value;
-} recipes[] = {{RECIPE_RECOMMENDED, "mousse", "nesterov", "on"},
-               {RECIPE_RECOMMENDED, "mousse", "mu", "auto"},
-               {RECIPE_RECOMMENDED, "muon", "mu", "auto"},
-               {RECIPE_PAPER, "mousse", "refresh_long", "1"}};
+} recipes[] = {{RECIPE_RECOMMENDED, true, "mousse", "nesterov", "on"},
+               {RECIPE_RECOMMENDED, true, "mousse", "lr", "auto"},
+               {RECIPE_RECOMMENDED, true, "mousse", "mu", "auto"},
+               {RECIPE_RECOMMENDED, true, "muon", "lr", "auto"},
+               {RECIPE_RECOMMENDED, true, "muon", "mu", "auto"},
+               {RECIPE_RECOMMENDED, false, "lion", "beta2", "auto"},
+               {RECIPE_PAPER, true, "mousse", "refresh_long", "1"}};
 
 static mousse_status set_recipe(const train_groups *groups, const train_options *run, int group,
                                 mo_error *error)
 {
+  const char *algorithm = mousse_group_algorithm(groups->optimizer, group);
+  const bool matrices = group == GPT_MATRIX;
   for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
-    if (run->recipe == recipes[i].recipe && strcmp(recipes[i].optimizer, run->optimizer) == 0)
+    if (run->recipe == recipes[i].recipe && matrices == recipes[i].matrices &&
+        strcmp(recipes[i].optimizer, algorithm) == 0)
       MO_TRY(
           set_text(groups, run, group, "recipe", recipes[i].option, recipes[i].value, error));
   /* Statistics of an adapter's long side would take more memory than the matrix beside it. */
-  if (run->recipe == RECIPE_RECOMMENDED && run->lora_rank > 0 &&
-      has_option(run->optimizer, "sides"))
+  if (matrices && run->recipe == RECIPE_RECOMMENDED && run->lora_rank > 0 &&
+      has_option(algorithm, "sides"))
     MO_TRY(set_text(groups, run, group, "recipe", "sides", "small", error));
   return MOUSSE_OK;
 }
@@ -176,10 +205,11 @@ static mousse_status configure_other(const train_groups *groups, const train_opt
   mousse_status status = mousse_set(groups->optimizer, role, "lr", lr);
   if (status == MOUSSE_OK) status = mousse_set(groups->optimizer, role, "weight_decay", 0);
   if (status != MOUSSE_OK) return groups_fail(groups, status, error);
+  MO_TRY(set_recipe(groups, run, role, error));
   return alike ? MOUSSE_OK : set_library_options(groups, run, role, true, error);
 }
 
-static mousse_status configure(train_groups *groups, const train_options *run, size_t width,
+static mousse_status configure(train_groups *groups, const train_options *run,
                                const run_notices *notices, mo_error *error)
 {
   mousse_optimizer *optimizer = groups->optimizer;
@@ -194,7 +224,7 @@ static mousse_status configure(train_groups *groups, const train_options *run, s
   MO_TRY(set_library_options(groups, run, GPT_MATRIX, false, error));
   mousse_status status = mousse_get(optimizer, GPT_MATRIX, "lr", &lr);
   for (int role = 0; role < groups->count && status == MOUSSE_OK; role++) {
-    const double share = lr * groups_lr_factor(run, (gpt_role)role, width);
+    const double share = lr * groups_lr_factor(run, (gpt_role)role, groups->width);
     if (role != GPT_MATRIX) MO_TRY(configure_other(groups, run, role, share, error));
     status = mousse_get(optimizer, role, "lr", &groups->lr[role]);
   }
@@ -241,6 +271,8 @@ static mousse_status build(train_groups *groups, const train_options *run, gpt_p
                           .log = pass_on,
                           .user = &groups->notices};
   MO_TRY(find_factors(groups, run, params, error));
+  groups->tokens = (double)run->batch_size * (double)params->config.sequence_len;
+  groups->width = params->config.n_embd;
   groups->count = GPT_VECTOR; /* the last role, which only some models have */
   for (size_t i = 0; i < params->tensor_count; i++)
     if (params->tensors[i].role == GPT_VECTOR) groups->count = GPT_ROLES;
@@ -251,7 +283,7 @@ static mousse_status build(train_groups *groups, const train_options *run, gpt_p
   }
   if (status == MOUSSE_OK) status = add_tensors(groups, params);
   if (status != MOUSSE_OK) return groups_fail(groups, status, error);
-  return configure(groups, run, params->config.n_embd, notices, error);
+  return configure(groups, run, notices, error);
 }
 
 static mousse_status build_and_prepare(train_groups *groups, const train_options *run,

@@ -103,6 +103,7 @@ static void details_set_options(void **state)
   mo_error error = {{0}};
   char text[64];
   assert_int_equal(options_defaults(run, &error), MOUSSE_OK);
+  assert_int_equal(options_set(run, "optimizer", "mousse", NULL, &error), MOUSSE_OK);
   details_text((int[STUDY_DETAILS]){0}, text, sizeof text);
   assert_string_equal(text, "");
   details_text((int[STUDY_DETAILS]){2, 0, -2, 2, -2}, text, sizeof text);

@@ -118,6 +118,7 @@ static void another_optimizer_is_refused(void **state)
   const train_display display = {.user = NULL};
   train_outcome outcome;
   mo_error error = {{0}};
+  tiny_set(&run, "optimizer", "mousse");
   execute(&run);
   tiny_set(&run, "optimizer", "soap");
   tiny_set(&run, "num_iterations", "6");

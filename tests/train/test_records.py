@@ -89,7 +89,7 @@ class Records(unittest.TestCase):
     def test_every_option_is_resolved(self):
         told = self.lab.call("train", "--data-dir", self.lab.data, "--preset", "nano", "--dry-run",
                              cwd=self.lab.folder).stdout
-        self.assertIn("\nout: runs/mousse-nano\n", told)
+        self.assertIn("\nout: runs/muon-nano\n", told)
         self.assertNotIn("(default)", told)
         told = self.lab.call(*self.lab.command(self.lab.folder / "none"), "--dry-run").stdout
         dry = dict(line.split(": ", 1) for line in told.split("\n\n")[0].splitlines())

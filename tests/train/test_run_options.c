@@ -2,6 +2,7 @@
 #include "comm/comm.h"
 #include "tiny_run.h"
 #include "told.h"
+#include "train/recipe_laws.h"
 #include "train/run_model.h"
 #include "train/session.h"
 #include "train/unused_options.h"
@@ -297,6 +298,7 @@ static void paper_names(void **state)
   (void)state;
   assert_int_equal(gpt_params_create(&params, &config, true, NULL, &error), MOUSSE_OK);
   assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+  tiny_set(&run, "optimizer", "mousse");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     tiny_set(&run, cases[i].key, cases[i].text);
   if (groups_open(&groups, &run, params, NULL, NULL, &error) != MOUSSE_OK)
@@ -320,6 +322,117 @@ static void paper_names(void **state)
   gpt_params_destroy(params);
 }
 
+/* What docs/training.md says of 'auto', at the lengths and batches that were measured and beyond. */
+static void laws_of_the_recipe(void **state)
+{
+  (void)state;
+  near(momentum_by_length(1), 0.5, 0);
+  near(momentum_by_length(120), 0.772, 0);
+  near(momentum_by_length(500), 0.888, 0);
+  near(momentum_by_length(1000000), 0.95, 0);
+  near(lion_beta2_by_length(1), 0.8, 0);
+  near(lion_beta2_by_length(512), 0.96, 0);
+  near(lion_beta2_by_length(1000000), 0.98, 0);
+  near(rate_by_batch(1024, 220), 0.039, 0);
+  near(rate_by_batch(8192, 512), 0.11, 0);
+  near(rate_by_batch(2e6, 512), 0.11, 0); /* no further than was measured */
+  near(rate_by_batch(8192, 8000), 0.055, 0);
+  near(rate_by_batch(1, 1), 0.02, 0);
+}
+
+typedef struct wanted_option {
+  int group;
+  const char *name;
+  double value;
+} wanted_option;
+
+static void check_groups(const train_options *run, size_t width, const wanted_option *wanted,
+                         size_t count)
+{
+  const gpt_config config = {
+      .vocab_size = 32, .n_layer = 1, .n_head = 2, .n_embd = width, .sequence_len = 8};
+  gpt_params *params = NULL;
+  train_groups groups;
+  mo_error error = {{0}};
+  assert_int_equal(gpt_params_create(&params, &config, true, NULL, &error), MOUSSE_OK);
+  if (groups_open(&groups, run, params, NULL, NULL, &error) != MOUSSE_OK)
+    fail_msg("%s", error.text);
+  for (size_t i = 0; i < count; i++) {
+    double value = 0;
+    assert_int_equal(mousse_get(groups.optimizer, wanted[i].group, wanted[i].name, &value),
+                     MOUSSE_OK);
+    near(value, wanted[i].value, 1e-12);
+  }
+  groups_close(&groups);
+  gpt_params_destroy(params);
+}
+
+/* By the recipe, unless the user says otherwise; not for weights from elsewhere; not by the paper's. */
+static void recipes_set_what_they_say(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < 2; i++) {
+    train_options run;
+    assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+    assert_string_equal(run.optimizer, "muon"); /* ahead per second: docs/evidence.md */
+    if (i > 0) tiny_set(&run, "optimizer", "mousse");
+    tiny_set(&run, "num_iterations", "512");
+    tiny_set(&run, "batch_size", "256"); /* of 8 tokens */
+    check_groups(&run, 16,
+                 (wanted_option[]){{GPT_MATRIX, "lr", 0.055},
+                                   {GPT_MATRIX, "mu", 0.89},
+                                   {GPT_MATRIX, "nesterov", 1},
+                                   {GPT_EMBED, "lr", 0.055},
+                                   {GPT_EMBED, "beta2", 0.96},
+                                   {GPT_HEAD, "beta2", 0.96}},
+                 6);
+    train_options own = run;
+    tiny_set(&own, "lr", "0.5");
+    tiny_set(&own, "opt.mu", "0.25");
+    tiny_set(&own, "scalar.beta2", "0.75");
+    check_groups(&own, 16,
+                 (wanted_option[]){{GPT_MATRIX, "lr", 0.5},
+                                   {GPT_MATRIX, "mu", 0.25},
+                                   {GPT_EMBED, "lr", 0.5},
+                                   {GPT_HEAD, "beta2", 0.75}},
+                 4);
+    check_groups(&run, 320,
+                 (wanted_option[]){{GPT_MATRIX, "lr", 0.02}, {GPT_MATRIX, "mu", 0.89}}, 2);
+    train_options tuned = run;
+    tiny_set(&tuned, "init", "elsewhere");
+    check_groups(&tuned, 16, (wanted_option[]){{GPT_MATRIX, "lr", 0.02}}, 1);
+    tiny_set(&run, "recipe", "paper");
+    check_groups(&run, 16,
+                 (wanted_option[]){{GPT_MATRIX, "lr", 0.02},
+                                   {GPT_MATRIX, "mu", 0.95},
+                                   {GPT_EMBED, "beta2", 0.98}},
+                 3);
+    tiny_set(&run, "lr", "auto"); /* by name, in whatever recipe */
+    tiny_set(&run, "scalar.beta2", "auto");
+    check_groups(&run, 16,
+                 (wanted_option[]){{GPT_MATRIX, "lr", 0.055}, {GPT_HEAD, "beta2", 0.96}}, 2);
+  }
+}
+
+/* A law was measured for some optimizers; of others 'auto' is no number. */
+static void there_is_no_law_for_others(void **state)
+{
+  const gpt_config config = {
+      .vocab_size = 32, .n_layer = 1, .n_head = 2, .n_embd = 16, .sequence_len = 8};
+  gpt_params *params = NULL;
+  train_groups groups;
+  train_options run;
+  mo_error error = {{0}};
+  (void)state;
+  assert_int_equal(gpt_params_create(&params, &config, true, NULL, &error), MOUSSE_OK);
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+  tiny_set(&run, "optimizer", "adamw");
+  tiny_set(&run, "lr", "auto");
+  assert_int_not_equal(groups_open(&groups, &run, params, NULL, NULL, &error), MOUSSE_OK);
+  assert_non_null(strstr(error.text, "lr = 'auto' is not a number"));
+  gpt_params_destroy(params);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -330,6 +443,9 @@ int main(void)
       scratch_test(yaml_mistakes),
       cmocka_unit_test(yaml_is_bounded),
       cmocka_unit_test(groups_by_role),
+      cmocka_unit_test(laws_of_the_recipe),
+      cmocka_unit_test(recipes_set_what_they_say),
+      cmocka_unit_test(there_is_no_law_for_others),
       cmocka_unit_test(scalar_options_count),
       cmocka_unit_test(unused_options_are_told),
       cmocka_unit_test(paper_names),

@@ -1,0 +1,28 @@
+/* recipe_laws.c - see recipe_laws.h. */
+#include "train/recipe_laws.h"
+
+#include <math.h>
+
+/* Three digits: people read it in config.yaml. */
+static double decay_of_memory(double memory, double least, double most)
+{
+  const double decay = 1 - 1 / fmax(memory, 1);
+  return fmin(fmax(round(decay * 1000) / 1000, least), most);
+}
+
+double momentum_by_length(int64_t steps)
+{
+  return decay_of_memory(0.4 * sqrt((double)steps), 0.5, 0.95);
+}
+
+double lion_beta2_by_length(int64_t steps)
+{
+  return decay_of_memory(1.1 * sqrt((double)steps), 0.8, 0.98);
+}
+
+double rate_by_batch(double tokens_per_step, int64_t steps)
+{
+  const double batch = fmin(sqrt(tokens_per_step / 8192), 1);
+  const double length = fmin(sqrt(2000 / (double)steps), 1);
+  return fmax(round(0.11 * batch * length * 1000) / 1000, 0.02);
+}
