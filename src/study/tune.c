@@ -5,7 +5,7 @@
 #include "study/hopeless.h"
 #include "study/run_record.h"
 #include "study/study_directory.h"
-#include "train/momentum_law.h"
+#include "train/recipe_laws.h"
 
 #include <math.h>
 #include <mousse/mousse.h>
@@ -23,22 +23,27 @@ static double default_of(const char *algorithm, const char *name)
   return option != NULL ? option->initial : NAN;
 }
 
-/* What was given for opt.NAME, or NaN. */
-static double given(const train_options *run, const char *text, const char *name)
+static double number_or_nan(const char *text)
 {
-  if (text[0] != '\0' && strcmp(text, "auto") != 0) return strtod(text, NULL);
-  for (size_t i = 0; i < run->option_count; i++)
-    if (!run->options[i].scalar && strcmp(run->options[i].name, name) == 0)
-      return strtod(run->options[i].value, NULL);
-  return NAN;
+  return text[0] != '\0' && strcmp(text, "auto") != 0 ? strtod(text, NULL) : NAN;
 }
 
-/* Where the search starts: what was given, else the default; of the momentum the law. */
+/* What was given as opt.NAME, which stands over `text`, that of a row of its own; NaN: nothing. */
+static double given(const train_options *run, const char *text, const char *name)
+{
+  for (size_t i = 0; i < run->option_count; i++)
+    if (!run->options[i].scalar && strcmp(run->options[i].name, name) == 0)
+      return number_or_nan(run->options[i].value);
+  return number_or_nan(text);
+}
+
+/* Where the search starts: what was given, else the recipe's, which the probe used; of the
+ * momentum the law. */
 static void choose_start(tune_search *t)
 {
   const train_options *run = &t->request->run;
   const double lr = given(run, run->lr, "lr");
-  t->lr = isfinite(lr) && lr > 0 ? lr : default_of(run->optimizer, "lr");
+  t->lr = isfinite(lr) && lr > 0 ? lr : t->lr;
   t->momentum = isfinite(default_of(run->optimizer, "mu"))      ? "mu"
                 : isfinite(default_of(run->optimizer, "beta1")) ? "beta1"
                                                                 : NULL;
@@ -71,6 +76,8 @@ static mousse_status apply(const tune_search *t, study_setting s, train_options 
                            mo_error *error)
 {
   char key[32];
+  options_drop(run, "lr"); /* what was given so was the start, and would stand over the rows */
+  options_drop(run, "mu");
   MO_TRY(options_set_number(run, "lr", s.lr, error));
   if (t->momentum != NULL) {
     const bool is_mu = strcmp(t->momentum, "mu") == 0; /* it has a row of its own */
@@ -155,6 +162,7 @@ static mousse_status probe(tune_search *t, int *stopped, mo_error *error)
   MO_TRY(run_record_read(&record, t->runs.runs[at].directory, RECORD_CURVES, error));
   t->step_seconds = record.step_seconds;
   t->width = (size_t)record.options.model_dim;
+  t->lr = run_record_lr(&record);
   run_record_release(&record);
   return MOUSSE_OK;
 }

@@ -7,7 +7,7 @@
  *     DIR/best.yaml      what was found: mousse train --config DIR/best.yaml
  *
  * Trials may be shorter than the run that is meant. The schedule is as long as the trial, and the
- * momentum is carried over by the law of momentum_law.h: its memory grows as the square root of
+ * momentum is carried over by the law of recipe_laws.h: its memory grows as the square root of
  * the steps. A search that was stopped goes on; the time that counts is that of its trials.
  */
 #ifndef MOUSSE_STUDY_TUNE_H

@@ -218,6 +218,16 @@ mousse_status options_set(train_options *run, const char *key, const char *text,
   return mo_setting_set(row, run, text, error);
 }
 
+void options_drop(train_options *run, const char *name)
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < run->option_count; i++)
+    if (run->options[i].scalar || strcmp(run->options[i].name, name) != 0)
+      run->options[kept++] = run->options[i];
+  memset(run->options + kept, 0, (run->option_count - kept) * sizeof *run->options);
+  run->option_count = kept;
+}
+
 mousse_status options_set_number(train_options *run, const char *key, double value,
                                  mo_error *error)
 {

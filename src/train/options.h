@@ -77,6 +77,8 @@ mousse_status options_set(train_options *run, const char *key, const char *text,
                           const run_notices *notices, mo_error *error);
 mousse_status options_set_number(train_options *run, const char *key, double value,
                                  mo_error *error);
+/* Takes opt.NAME back. */
+void options_drop(train_options *run, const char *name);
 
 /* The library's option of that name; NULL: the algorithm has none. */
 const mousse_option *options_of_algorithm(const char *algorithm, const char *name);

@@ -38,16 +38,6 @@ static const mo_setting *row_of(const train_options *run, const char *name)
   return NULL;
 }
 
-static void drop_option(train_options *run, const char *name)
-{
-  size_t kept = 0;
-  for (size_t i = 0; i < run->option_count; i++)
-    if (run->options[i].scalar || strcmp(run->options[i].name, name) != 0)
-      run->options[kept++] = run->options[i];
-  memset(run->options + kept, 0, (run->option_count - kept) * sizeof *run->options);
-  run->option_count = kept;
-}
-
 /* What the trainer itself decides for the embedding and the head. */
 static bool is_given_by_groups(const char *name)
 {
@@ -69,7 +59,7 @@ static mousse_status resolve_option(train_options *run, const train_groups *grou
     snprintf(key, sizeof key, "%s.%s", scalar ? "scalar" : "opt", option->name);
     return options_set(run, key, text, NULL, error);
   }
-  drop_option(run, option->name);
+  options_drop(run, option->name);
   return mo_setting_set(row, run, text, error);
 }
 

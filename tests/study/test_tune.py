@@ -79,6 +79,16 @@ class Tune(ProgramTest):
         self.assertEqual(self.factors("given", "head_lr_factor", "head"), (0.1, 0.4))
         self.assertEqual(self.factors("given", "embed_lr_factor", "embed"), (1.5, 6))
 
+    def test_what_is_given_as_an_option_of_the_optimizer_is_searched_too(self):
+        self.run_mousse(*self.tune("t", "--opt.lr", "0.01", "--opt.mu", "0.5"), "--quiet")
+        names = [name for name in os.listdir(self.path("t/runs")) if name.startswith("lr=")]
+        self.assertTrue(any(name.startswith("lr=0.01,mu=0.5") for name in names), names)  # where it began
+        for name in names:
+            text = self.read(f"t/runs/{name}/run.yaml").decode()
+            self.assertEqual(float(text.split("\nlr: ")[1].split()[0].strip('"')), float(name[3:].split(",")[0]))
+            self.assertNotIn("opt.lr", text)
+            self.assertNotIn("opt.mu", text)
+
     def test_trials_are_as_long_as_the_time_allows(self):
         words = ["tune", *MODEL, "--num-iterations", "1000000", "--optimizer", "adamw"]
         self.run_mousse(*words, "--out", "short", "--minutes", "0.25", "--quiet")
