@@ -5,11 +5,11 @@
 #include "base/file.h"
 #include "base/lines.h"
 #include "study/metrics_line.h"
-#include "study/run_result.h"
-#include "train/options.h"
+#include "study/run_record.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,11 +77,22 @@ static mousse_status take_options(const archived_study *study, const char *run, 
   return status;
 }
 
-/* Steps are passed over so that some 32 remain, with the telemetry that belongs to them. */
+/* Steps are passed over so that at most 32 remain, with the telemetry that belongs to them, and
+ * the last. */
 typedef struct thinned {
-  uint64_t stride;
+  uint64_t stride, last;
   mo_buffer kept;
 } thinned;
+
+/* Refreshes and telemetry come every so many steps, usually a product of 2, 3 and 5: a stride
+ * that shares a factor with that would meet them too often or never. A file that was thinned
+ * already stays as it is. */
+static uint64_t find_stride(size_t steps)
+{
+  uint64_t stride = steps > KEPT_STEPS + 1 ? (steps + KEPT_STEPS - 1) / KEPT_STEPS : 1;
+  while (stride > 1 && (stride % 2 == 0 || stride % 3 == 0 || stride % 5 == 0)) stride++;
+  return stride;
+}
 
 static mousse_status keep_line(void *context, const char *text, size_t size, mo_error *error)
 {
@@ -90,20 +101,22 @@ static mousse_status keep_line(void *context, const char *text, size_t size, mo_
   const mousse_status status = metrics_line_read(&line, text, size, error);
   if (status == MOUSSE_BAD_FORMAT && text[size - 1] != '\n') return MOUSSE_OK; /* cut off */
   MO_TRY(status);
-  const bool wanted = line.kind == METRICS_VALIDATION || line.step % t->stride == 0;
+  const bool wanted =
+      line.kind == METRICS_VALIDATION || line.step % t->stride == 0 || line.step == t->last;
   metrics_line_release(&line);
   if (wanted && !mo_buffer_add(&t->kept, text, size))
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for its lines");
   return MOUSSE_OK;
 }
 
-static mousse_status take_metrics(const char *run, uint64_t steps, json_t *line,
-                                  mo_error *error)
+static mousse_status take_metrics(const run_record *record, json_t *line, mo_error *error)
 {
   char path[MO_SETTING_PATH], *text = NULL;
   size_t size = 0;
-  thinned t = {.stride = steps > KEPT_STEPS ? (steps + KEPT_STEPS - 1) / KEPT_STEPS : 1};
-  MO_TRY(mo_path_join(path, sizeof path, run, "metrics.jsonl", error));
+  const size_t steps = record->step_count;
+  thinned t = {.stride = find_stride(steps),
+               .last = steps > 0 ? record->steps[steps - 1].step : 0};
+  MO_TRY(mo_path_join(path, sizeof path, record->directory, "metrics.jsonl", error));
   MO_TRY(mo_file_read(NULL, path, LARGEST_METRICS, &text, &size, error));
   mousse_status status = mo_lines_take(path, text, size, keep_line, &t, error);
   if (status == MOUSSE_OK &&
@@ -117,7 +130,7 @@ static mousse_status take_metrics(const char *run, uint64_t steps, json_t *line,
 
 static mousse_status add_line(mo_writer *writer, const json_t *line, mo_error *error)
 {
-  char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9));
+  char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(RESULT_DIGITS));
   if (text == NULL) return no_memory(writer->path, error);
   mousse_status status = mo_writer_write(writer, text, strlen(text), error);
   if (status == MOUSSE_OK) status = mo_writer_write(writer, "\n", 1, error);
@@ -126,15 +139,31 @@ static mousse_status add_line(mo_writer *writer, const json_t *line, mo_error *e
 }
 
 static mousse_status pack(const archived_study *study, const char *run, json_t *line,
-                          const run_result *result, mo_writer *writer, mo_error *error)
+                          const run_record *record, mo_writer *writer, mo_error *error)
 {
   bool from_another = false;
+  run_result result = record->result;
+  if (isfinite(record->step_seconds) && record->step_count >= result.steps)
+    result.step_seconds = record->step_seconds; /* of all steps: otherwise it is not known */
   MO_TRY(take_options(study, run, json_object_get(line, "options"), &from_another, error));
   if (from_another) return MOUSSE_OK;
-  if (json_object_set_new(line, "result", run_result_json(result)) != 0)
+  if (json_object_set_new(line, "result", run_result_json(&result)) != 0)
     return no_memory(run, error);
-  MO_TRY(take_metrics(run, result->steps, line, error));
+  MO_TRY(take_metrics(record, line, error));
   return add_line(writer, line, error);
+}
+
+static mousse_status pack_record(const archived_study *study, const char *run, const char *name,
+                                 mo_writer *writer, mo_error *error)
+{
+  run_record record;
+  MO_TRY(run_record_read(&record, run, RECORD_CURVES, error));
+  json_t *line = json_pack("{s:s, s:{}}", "name", name, "options");
+  const mousse_status status =
+      line != NULL ? pack(study, run, line, &record, writer, error) : no_memory(run, error);
+  json_decref(line);
+  run_record_release(&record);
+  return status;
 }
 
 static mousse_status pack_run(const archived_study *study, const char *name, mo_writer *writer,
@@ -145,11 +174,7 @@ static mousse_status pack_run(const archived_study *study, const char *name, mo_
   MO_TRY(mo_path_join(run, sizeof run, study->runs, name, error));
   MO_TRY(run_result_read(&result, run, error));
   if (result.status == RECORD_UNKNOWN) return MOUSSE_OK;
-  json_t *line = json_pack("{s:s, s:{}}", "name", name, "options");
-  if (line == NULL) return no_memory(run, error);
-  const mousse_status status = pack(study, run, line, &result, writer, error);
-  json_decref(line);
-  return status;
+  return pack_record(study, run, name, writer, error);
 }
 
 static mousse_status pack_all(const archived_study *study, mo_writer *writer, mo_error *error)

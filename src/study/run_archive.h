@@ -5,9 +5,10 @@
  *
  *     {"name": "...", "options": {...}, "result": {...}, "metrics": "..."}
  *
- * options: those of run.yaml, a data_dir in the study's directory as "@/..."; result: result.json;
- * metrics: metrics.jsonl with all validations and at most some 32 of the steps. Checkpoints are
- * not in it, and neither are runs that started from another one's, which need them.
+ * options: those of run.yaml, a data_dir in the study's directory as "@/..."; result: result.json,
+ * with the median time of all steps; metrics: metrics.jsonl with all validations, the last step
+ * and at most 32 of the others. Checkpoints are not in it, and neither are runs that started from
+ * another one's, which need them. Lines of earlier versions lack that median.
  */
 #ifndef MOUSSE_STUDY_RUN_ARCHIVE_H
 #define MOUSSE_STUDY_RUN_ARCHIVE_H
