@@ -31,15 +31,19 @@ static void detach(char path[MO_SETTING_PATH], const char *directory)
   path[0] = '@';
 }
 
-/* Every option with its value: a default that changes later leaves old runs as they are. */
-static mousse_status options_object(const train_options *options, json_t *object,
-                                    mo_error *error)
+/* Every option with its value: a default that changes later leaves old runs as they are. With
+ * `other`, those of the table that it has as well are left out. */
+static mousse_status options_object(const train_options *options, const train_options *other,
+                                    json_t *object, mo_error *error)
 {
-  char key[96], text[MO_SETTING_PATH];
+  char key[96], text[MO_SETTING_PATH], same[MO_SETTING_PATH];
   for (size_t i = 0; i < train_settings.count; i++) {
     const mo_setting *row = &train_settings.rows[i];
     if (!mo_setting_text(row, options, text, sizeof text))
       return mo_fail(error, MOUSSE_OUT_OF_RANGE, "option '%s' is too long to save", row->name);
+    if (other != NULL && mo_setting_text(row, other, same, sizeof same) &&
+        strcmp(text, same) == 0)
+      continue;
     if (json_object_set_new(object, row->name, json_string(text)) != 0)
       return mo_fail(error, MOUSSE_BAD_FORMAT, "option '%s' cannot be packed", row->name);
   }
@@ -52,6 +56,13 @@ static mousse_status options_object(const train_options *options, json_t *object
   return MOUSSE_OK;
 }
 
+/* Without what holds only where the study lies. */
+static void carry(train_options *options, const archived_study *study)
+{
+  options->out[0] = '\0';
+  detach(options->data_dir, study->directory);
+}
+
 static mousse_status read_options(const archived_study *study, const char *run,
                                   train_options *options, mo_error *error)
 {
@@ -60,19 +71,39 @@ static mousse_status read_options(const archived_study *study, const char *run,
   MO_TRY(mo_path_join(path, sizeof path, run, "run.yaml", error));
   MO_TRY(options_defaults(options, error));
   MO_TRY(options_read(options, path, &nowhere, error));
-  options->out[0] = '\0';
-  detach(options->data_dir, study->directory);
+  carry(options, study);
   return MOUSSE_OK;
 }
 
-static mousse_status take_options(const archived_study *study, const char *run, json_t *object,
-                                  bool *from_another, mo_error *error)
+/* config.yaml, by what differs from run.yaml. A run whose two files say the same, as one from a
+ * line without "config" does, has none. */
+static mousse_status take_config(const archived_study *study, const run_record *record,
+                                 const train_options *given, json_t *line, mo_error *error)
+{
+  train_options config = record->options;
+  json_t *object = json_object();
+  carry(&config, study);
+  mousse_status status = object != NULL ? options_object(&config, given, object, error)
+                                        : no_memory(record->directory, error);
+  const bool same =
+      options_same_list(&config, given) && json_object_size(object) == config.option_count;
+  if (status == MOUSSE_OK && !same && json_object_set(line, "config", object) != 0)
+    status = no_memory(record->directory, error);
+  json_decref(object);
+  return status;
+}
+
+static mousse_status take_options(const archived_study *study, const char *run,
+                                  const run_record *record, json_t *line, bool *from_another,
+                                  mo_error *error)
 {
   train_options *options = mo_allocate(NULL, sizeof *options);
   if (options == NULL) return no_memory(run, error);
   mousse_status status = read_options(study, run, options, error);
   *from_another = options->init[0] != '\0';
-  if (status == MOUSSE_OK) status = options_object(options, object, error);
+  if (status == MOUSSE_OK)
+    status = options_object(options, NULL, json_object_get(line, "options"), error);
+  if (status == MOUSSE_OK) status = take_config(study, record, options, line, error);
   mo_release(NULL, options, sizeof *options);
   return status;
 }
@@ -145,7 +176,7 @@ static mousse_status pack(const archived_study *study, const char *run, json_t *
   run_result result = record->result;
   if (isfinite(record->step_seconds) && record->step_count >= result.steps)
     result.step_seconds = record->step_seconds; /* of all steps: otherwise it is not known */
-  MO_TRY(take_options(study, run, json_object_get(line, "options"), &from_another, error));
+  MO_TRY(take_options(study, run, record, line, &from_another, error));
   if (from_another) return MOUSSE_OK;
   if (json_object_set_new(line, "result", run_result_json(&result)) != 0)
     return no_memory(run, error);

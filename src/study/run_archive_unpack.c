@@ -32,8 +32,9 @@ static mousse_status write_options(const train_options *options, const char *dir
 static mousse_status fill(archived_run *run, const char *directory, mo_error *error)
 {
   MO_TRY(options_set(&run->options, "out", directory, NULL, error));
+  MO_TRY(options_set(&run->config, "out", directory, NULL, error));
   MO_TRY(write_text(directory, "metrics.jsonl", run->metrics, error));
-  MO_TRY(write_options(&run->options, directory, "config.yaml", error));
+  MO_TRY(write_options(&run->config, directory, "config.yaml", error));
   MO_TRY(write_options(&run->options, directory, "run.yaml", error));
   return run_result_write(&run->result, directory, error);
 }

@@ -42,17 +42,27 @@ static void write_metrics(void **state, const char *directory)
   mo_buffer_close(&text);
 }
 
+/* A file of options: for all runs the same, and more. */
+static void write_options(void **state, const char *study, const char *directory,
+                          const char *name, const char *more)
+{
+  char options[512];
+  snprintf(options, sizeof options,
+           "optimizer: muon\nnum_iterations: %d\ndata_dir: %s/data\nout: %s\n%s", STEPS,
+           scratch_path(state, study), scratch_path(state, directory), more);
+  write_file(state, directory, name, options);
+}
+
 /* STUDY/runs/long, ended. */
 static void make_run(void **state, const char *study)
 {
-  char directory[64], options[512];
+  char directory[64];
   mo_error error = {{0}};
   snprintf(directory, sizeof directory, "%s/runs/long", study);
   assert_int_equal(mo_make_directories(scratch_path(state, directory), &error), MOUSSE_OK);
-  snprintf(options, sizeof options, "optimizer: muon\nnum_iterations: %d\ndata_dir: %s/data\n",
-           STEPS, scratch_path(state, study));
-  write_file(state, directory, "run.yaml", options);
-  write_file(state, directory, "config.yaml", options);
+  write_options(state, study, directory, "run.yaml", "opt.mu: 0.9\nopt.nesterov: off\n");
+  write_options(state, study, directory, "config.yaml",
+                "vocab_size: 1024\nmu: 0.9\nopt.nesterov: 0\nscalar.beta2: 0.98\n");
   write_file(state, directory, "result.json", "{\"status\": \"complete\", \"steps\": 1200}");
   write_metrics(state, directory);
 }
@@ -142,6 +152,34 @@ static void thinning_keeps_out_of_step(void **state)
   run_record_release(&r);
 }
 
+static void assert_same_options(void **state, const char *name)
+{
+  char path[128];
+  train_options one, other;
+  mo_error error = {{0}};
+  assert_int_equal(options_defaults(&one, &error), MOUSSE_OK);
+  other = one;
+  snprintf(path, sizeof path, "here/runs/long/%s", name);
+  assert_int_equal(options_read(&one, scratch_path(state, path), NULL, &error), MOUSSE_OK);
+  snprintf(path, sizeof path, "there/runs/long/%s", name);
+  assert_int_equal(options_read(&other, scratch_path(state, path), NULL, &error), MOUSSE_OK);
+  assert_string_equal(other.data_dir, scratch_path(state, "there/data"));
+  assert_string_equal(other.out, scratch_path(state, "there/runs/long"));
+  memcpy(other.data_dir, one.data_dir, sizeof one.data_dir);
+  memcpy(other.out, one.out, sizeof one.out);
+  assert_memory_equal(&one, &other, sizeof one);
+}
+
+/* What was asked for and what that came to, both as they were but for their place. */
+static void both_files_of_options_come_back(void **state)
+{
+  make_run(state, "here");
+  pack(state, "here", "runs.jsonl");
+  unpack(state, "there", "runs.jsonl");
+  assert_same_options(state, "run.yaml");
+  assert_same_options(state, "config.yaml");
+}
+
 /* As 0.2's first archives have it: every 38th step, and no median. */
 static const char old_line[] =
     "{\"name\":\"old\",\"options\":{\"num_iterations\":\"1200\"},"
@@ -158,7 +196,7 @@ static void old_lines_tell_what_they_have(void **state)
   scratch_write(state, "old.jsonl", old_line, sizeof old_line - 1);
   unpack(state, "there", "old.jsonl");
   run_record r = record_of(state, "there/runs/old");
-  assert_true(fabs(r.step_seconds - 0.625) < 1e-12);
+  assert_true(fabs(r.step_seconds - 0.625) < 1e-12 && r.options.num_iterations == 1200);
   run_record_release(&r);
   pack(state, "there", "new.jsonl");
   unpack(state, "elsewhere", "new.jsonl");
@@ -173,6 +211,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       scratch_test(a_thinned_run_keeps_its_median_and_its_end),
       scratch_test(thinning_keeps_out_of_step),
+      scratch_test(both_files_of_options_come_back),
       scratch_test(old_lines_tell_what_they_have),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
