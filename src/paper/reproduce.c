@@ -311,7 +311,7 @@ static mousse_status train_and_archive(reproduction_work *w, const reproduction 
 {
   const archived_study study = {what->directory, w->runs.directory};
   if (what->archive == NULL) return train_all(w, what, stopped, error);
-  MO_TRY(run_archive_unpack(&study, what->archive, error));
+  MO_TRY(run_archive_unpack(&study, what->archive, what->notices, error));
   signals_watch();
   const mousse_status status = train_all(w, what, stopped, error);
   *stopped = signals_stop();

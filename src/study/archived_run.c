@@ -2,6 +2,7 @@
 #include "study/archived_run.h"
 
 #include "base/file.h"
+#include "study/run_history.h"
 #include "study/runs.h"
 
 #include <string.h>
@@ -49,6 +50,16 @@ static mousse_status take_config(archived_run *run, const archived_study *study,
   return take_options(&run->config, study, object, error);
 }
 
+static mousse_status take_data(archived_run *run, const json_t *data, mo_error *error)
+{
+  run->train = json_string_value(json_object_get(data, "train"));
+  run->val = json_string_value(json_object_get(data, "val"));
+  if (data != NULL && (run->train == NULL || strlen(run->train) >= CHECKSUM_TEXT ||
+                       (run->val != NULL && strlen(run->val) >= CHECKSUM_TEXT)))
+    return bad("its data are not two checksums", error);
+  return MOUSSE_OK;
+}
+
 static bool is_name(const char *name)
 {
   return name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL &&
@@ -65,6 +76,7 @@ static mousse_status take_line(archived_run *run, const archived_study *study,
   if (run->metrics == NULL || !json_is_object(options))
     return bad("it lacks options or metrics", error);
   MO_TRY(run_result_take(&run->result, json_object_get(line, "result"), "result", error));
+  MO_TRY(take_data(run, json_object_get(line, "data"), error));
   MO_TRY(options_defaults(&run->options, error));
   MO_TRY(take_options(&run->options, study, options, error));
   return take_config(run, study, json_object_get(line, "config"), error);

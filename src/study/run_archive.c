@@ -159,6 +159,17 @@ static mousse_status take_metrics(const run_record *record, json_t *line, mo_err
   return status;
 }
 
+/* Those of before 0.2 have no history, and others have it from a line without "data". */
+static mousse_status take_data(const run_record *record, json_t *line, mo_error *error)
+{
+  const run_history *history = &record->history;
+  if (history->train[0] == '\0') return MOUSSE_OK;
+  json_t *data = json_pack("{s:s, s:s?}", "train", history->train, "val",
+                           history->val[0] != '\0' ? history->val : NULL);
+  return json_object_set_new(line, "data", data) == 0 ? MOUSSE_OK
+                                                      : no_memory(record->directory, error);
+}
+
 static mousse_status add_line(mo_writer *writer, const json_t *line, mo_error *error)
 {
   char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(RESULT_DIGITS));
@@ -178,6 +189,7 @@ static mousse_status pack(const archived_study *study, const char *run, json_t *
     result.step_seconds = record->step_seconds; /* of all steps: otherwise it is not known */
   MO_TRY(take_options(study, run, record, line, &from_another, error));
   if (from_another) return MOUSSE_OK;
+  MO_TRY(take_data(record, line, error));
   if (json_object_set_new(line, "result", run_result_json(&result)) != 0)
     return no_memory(run, error);
   MO_TRY(take_metrics(record, line, error));

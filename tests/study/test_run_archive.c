@@ -8,6 +8,8 @@
 #include <string.h>
 
 enum { STEPS = 1200 };
+#define HISTORY(train)                                                                         \
+  "{\"step\": 0, \"data\": {\"train\": \"" train "\", \"val\": \"2222222222222222\"}}\n"
 
 static void write_file(void **state, const char *directory, const char *name, const char *text)
 {
@@ -64,6 +66,7 @@ static void make_run(void **state, const char *study)
   write_options(state, study, directory, "config.yaml",
                 "vocab_size: 1024\nmu: 0.9\nopt.nesterov: 0\nscalar.beta2: 0.98\n");
   write_file(state, directory, "result.json", "{\"status\": \"complete\", \"steps\": 1200}");
+  write_file(state, directory, "history.jsonl", HISTORY("1111111111111111"));
   write_metrics(state, directory);
 }
 
@@ -84,7 +87,8 @@ static void unpack(void **state, const char *study, const char *file)
   mo_error error = {{0}};
   snprintf(runs, sizeof runs, "%s/runs", study);
   const archived_study where = {scratch_path(state, study), scratch_path(state, runs)};
-  const mousse_status status = run_archive_unpack(&where, scratch_path(state, file), &error);
+  const mousse_status status =
+      run_archive_unpack(&where, scratch_path(state, file), NULL, &error);
   assert_string_equal(error.text, "");
   assert_int_equal(status, MOUSSE_OK);
 }
@@ -126,6 +130,8 @@ static void a_thinned_run_keeps_its_median_and_its_end(void **state)
   assert_int_equal(r.steps[r.step_count - 1].step, STEPS);
   assert_int_equal(r.validation_count, 12);
   run_record_release(&whole);
+  assert_string_equal(r.history.train, "1111111111111111");
+  assert_string_equal(r.history.val, "2222222222222222");
   run_record_release(&r);
   pack(state, "there", "again.jsonl"); /* it is not thinned twice */
   assert_same_files(state, "runs.jsonl", "again.jsonl");
@@ -193,10 +199,16 @@ static const char old_line[] =
 
 static void old_lines_tell_what_they_have(void **state)
 {
+  mo_error error = {{0}};
   scratch_write(state, "old.jsonl", old_line, sizeof old_line - 1);
+  assert_int_equal(mo_make_directories(scratch_path(state, "there/runs/old"), &error),
+                   MOUSSE_OK);
+  write_file(state, "there/runs/old", "lock", "mousse run\n"); /* begun here, on some text */
+  write_file(state, "there/runs/old", "history.jsonl", HISTORY("3333333333333333"));
   unpack(state, "there", "old.jsonl");
   run_record r = record_of(state, "there/runs/old");
   assert_true(fabs(r.step_seconds - 0.625) < 1e-12 && r.options.num_iterations == 1200);
+  assert_string_equal(r.history.train, "");
   run_record_release(&r);
   pack(state, "there", "new.jsonl");
   unpack(state, "elsewhere", "new.jsonl");
