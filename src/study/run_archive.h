@@ -15,7 +15,7 @@
 #ifndef MOUSSE_STUDY_RUN_ARCHIVE_H
 #define MOUSSE_STUDY_RUN_ARCHIVE_H
 
-#include "train/options.h"
+#include "study/runs.h"
 
 /* Where a study lies, and its runs in it. */
 typedef struct archived_study {
@@ -27,6 +27,10 @@ typedef struct archived_study {
  * theirs were is a notice. */
 mousse_status run_archive_unpack(const archived_study *study, const char *path,
                                  const run_notices *notices, mo_error *error);
+
+/* The same runs as a list, to be looked at as study_runs.archived; nothing is written. */
+mousse_status run_archive_list(const archived_study *study, const char *path,
+                               const run_notices *notices, study_runs *list, mo_error *error);
 
 /* Writes all runs of the study that have ended. */
 mousse_status run_archive_write(const archived_study *study, const char *path, mo_error *error);

@@ -168,6 +168,25 @@ class Reproduce(ProgramTest):
         for line in map(json.loads, self.read("old.jsonl").splitlines()):
             self.assertNotIn("data", line)
 
+    def test_a_dry_run_looks_into_the_archive(self):
+        """It shows what unpacking would bring, and writes nothing."""
+        words = ["reproduce", "sides", "lr-sweep", "--scale", "smoke", "--archive", "runs.jsonl"]
+        self.run_mousse(*words, "--out", "here")
+        shown = self.output(*words, "--out", "here", "--dry-run")
+        self.assertNotIn(b"waiting", shown)
+        self.assertEqual(self.output(*words, "--out", "there", "--dry-run"), shown)
+        self.assertFalse(os.path.exists(self.path("there")))
+        # One that has not ended here is as the archive has it; of some of the runs, the next ones wait.
+        lines = self.read("runs.jsonl").splitlines(keepends=True)
+        begun = f"here/runs/{json.loads(lines[0])['name']}"
+        os.remove(self.path(f"{begun}/result.json"))
+        self.assertEqual(self.output(*words, "--out", "here", "--dry-run"), shown)
+        self.assertFalse(os.path.exists(self.path(f"{begun}/result.json")))
+        self.write("runs.jsonl", b"".join(line for line in lines if json.loads(line)["options"]["seed"] == "1"))
+        some = self.output(*words, "--out", "there", "--dry-run")
+        self.assertIn(b"complete", some)
+        self.assertIn(b"waiting", some)
+
     def check_config(self, lines):
         """Unpacked runs have the files of options that they had, but for where they are."""
         for name in [line["name"] for line in lines]:
