@@ -14,7 +14,7 @@ mousse_status mo_lines_take(const char *path, const char *text, size_t size, mo_
     const mousse_status status = take(context, line, (size_t)(next - line), &why);
     number++;
     if (status != MOUSSE_OK)
-      return mo_fail(error, status, "%.300s: line %zu: %.160s", path, number, why.text);
+      return mo_fail(error, status, "%.300s: line %zu: %s", path, number, why.text);
     line = next;
   }
   return MOUSSE_OK;

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/help.h"
 #include "cli/next_step.h"
+#include "cli/run_options.h"
 #include "cli/study_display.h"
 #include "paper/reproduce.h"
 #include "report/report.h"
@@ -157,6 +158,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
       .other_text = v->other_text[0] != '\0' ? v->other_text : NULL,
       .archive = v->archive[0] != '\0' ? v->archive : NULL,
       .command = command,
+      .notices = call->quiet ? &run_notices_none : &run_notices_print,
       .execution = {.program = program,
                     .jobs = v->jobs > 0 ? (int)v->jobs : mo_threads_available(),
                     .stop_diverged = true,

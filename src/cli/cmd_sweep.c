@@ -61,8 +61,7 @@ static mousse_status plan(const cli_invocation *call, study_runs *runs, mo_error
   const sweep_values *v = call->values;
   sweep_axes axes = {.count = 0};
   if (call->argument_count > 0) MO_TRY(sweep_read(&axes, call->arguments[0], error));
-  for (size_t i = 0; i < v->axes.count; i++)
-    MO_TRY(sweep_set(&axes, v->axes.axes[i].key, v->axes.axes[i].values, error));
+  for (size_t i = 0; i < v->axes.count; i++) MO_TRY(sweep_put(&axes, &v->axes.axes[i], error));
   MO_TRY(choose_directory(call, runs->directory, error));
   return sweep_plan(&axes, (size_t)v->random, (uint64_t)v->random_seed, runs, error);
 }
@@ -145,9 +144,10 @@ const cli_command command_sweep = {
     .arguments = "[FILE.yaml]",
     .details =
         "The file is a configuration as for 'mousse train --config' in which any option may "
-        "have a list of values; on the command line, values are separated by commas. All "
-        "options of 'mousse train' can be given. With --random N, 'log LOW HIGH' and "
-        "'uniform LOW HIGH' are ranges to draw from.\n\n"
+        "have a list of values; on the command line, values are separated by commas. In the "
+        "file, text that may contain commas (a prompt, a pattern, a path) is one value unless "
+        "it is a list. All options of 'mousse train' can be given. With --random N, "
+        "'log LOW HIGH' and 'uniform LOW HIGH' are ranges to draw from.\n\n"
         "If a sweep is stopped or killed, the same command continues it; no finished run is "
         "repeated. 'mousse report DIR' makes a page of the results.\n\n"
         "  mousse sweep lr.yaml\n"

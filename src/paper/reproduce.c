@@ -119,7 +119,7 @@ static mousse_status tune(study_protocol *p, study_stage stage, study_runs *runs
 typedef struct reproduction_work {
   study_protocol protocol;
   fine_tuning fine;
-  study_runs runs;
+  study_runs runs, archived; /* the latter for a plan */
   char data_dir[MO_SETTING_PATH], other_dir[MO_SETTING_PATH];
 } reproduction_work;
 
@@ -232,6 +232,7 @@ static void close_work(reproduction_work *w)
   if (w == NULL) return;
   fine_tuning_release(&w->fine);
   study_release(&w->runs);
+  study_release(&w->archived);
   protocol_release(&w->protocol);
   mo_release(NULL, w, sizeof *w);
 }
@@ -267,11 +268,22 @@ static mousse_status plan_fine_tuning(reproduction_work *w, const reproduction *
   return study_look(&w->runs, error);
 }
 
+/* A plan writes nothing, so archived runs are not unpacked for it. */
+static mousse_status look_into_archive(reproduction_work *w, const reproduction *what,
+                                       mo_error *error)
+{
+  const archived_study study = {what->directory, w->runs.directory};
+  if (what->archive == NULL) return MOUSSE_OK;
+  w->runs.archived = &w->archived;
+  return run_archive_list(&study, what->archive, what->notices, &w->archived, error);
+}
+
 /* Goes through the stages as far as the runs that are there allow. */
 static mousse_status plan_runs(reproduction_work *w, const reproduction *what, mo_error *error)
 {
   study_protocol *p = &w->protocol;
   bool ended = true;
+  MO_TRY(look_into_archive(w, what, error));
   MO_TRY(plan_stage(p, (study_stage){.home = true}, &w->runs, &ended, error));
   for (int regime = 0; regime < p->scale->regime_count && ended; regime++) {
     MO_TRY(plan_stage(p, (study_stage){.regime = regime}, &w->runs, &ended, error));
@@ -291,6 +303,7 @@ mousse_status reproduce_plan(const reproduction *what, study_runs *runs, mo_erro
   if (status == MOUSSE_OK) status = plan_runs(work, what, error);
   if (status == MOUSSE_OK) {
     *runs = work->runs;
+    runs->archived = NULL; /* released here, and looked at already */
     work->runs = (study_runs){.runs = NULL};
   }
   close_work(work);
@@ -311,7 +324,7 @@ static mousse_status train_and_archive(reproduction_work *w, const reproduction 
 {
   const archived_study study = {what->directory, w->runs.directory};
   if (what->archive == NULL) return train_all(w, what, stopped, error);
-  MO_TRY(run_archive_unpack(&study, what->archive, error));
+  MO_TRY(run_archive_unpack(&study, what->archive, what->notices, error));
   signals_watch();
   const mousse_status status = train_all(w, what, stopped, error);
   *stopped = signals_stop();

@@ -21,6 +21,7 @@ typedef struct reproduction {
   const char *other_text; /* for fine-tuning; NULL: sentences of another kind */
   const char *archive;    /* a file of finished runs (run_archive.h); NULL: none */
   const char *command;    /* to be named in the report */
+  const run_notices *notices;
   study_execution execution;
 } reproduction;
 

@@ -8,8 +8,9 @@
 
 typedef struct archived_run {
   const char *name, *metrics; /* borrowed from line */
+  const char *train, *val;    /* likewise: checksums of its data; NULL: none is told */
   json_t *line;
-  train_options options; /* but for out, which is where the run will be */
+  train_options options, config; /* but for out, which is where the run will be */
   run_result result;
 } archived_run;
 

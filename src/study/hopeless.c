@@ -10,7 +10,8 @@ mousse_status hopeless_limits(study_run *run, const study_run *first, mo_error *
   run_record record;
   loss_rule *rule = &run->rule;
   rule->limit_count = 0;
-  if (first->state != STUDY_COMPLETE) return MOUSSE_OK;
+  /* The files of an archived one are not here: it is looked at for a plan, which stops no run. */
+  if (first->state != STUDY_COMPLETE || first->archived) return MOUSSE_OK;
   MO_TRY(run_record_read(&record, first->directory, RECORD_CURVES, error));
   for (size_t i = 0; i < record.validation_count; i++) {
     const record_validation *v = &record.validations[i];

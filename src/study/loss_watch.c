@@ -43,11 +43,12 @@ static bool is_hopeless(const metrics_line *line, const loss_rule *rule)
 }
 
 /* A line that cannot be read says nothing here; whoever reads the record is told. */
-static loss_verdict take_line(loss_watch *w, const char *text, const loss_rule *rule)
+static loss_verdict take_line(loss_watch *w, const char *text, size_t size,
+                              const loss_rule *rule)
 {
   metrics_line line;
   loss_verdict verdict = LOSS_FINE;
-  if (metrics_line_read(&line, text, strlen(text), NULL) != MOUSSE_OK) return LOSS_FINE;
+  if (metrics_line_read(&line, text, size, NULL) != MOUSSE_OK) return LOSS_FINE;
   if (line.kind == METRICS_VALIDATION) {
     w->val_loss = line.loss;
     if (is_hopeless(&line, rule)) verdict = LOSS_HOPELESS;
@@ -71,9 +72,19 @@ loss_verdict loss_watch_follow(loss_watch *watch, const char *directory, const l
     while (verdict == LOSS_FINE && fgets(line, sizeof line, file) != NULL) {
       if (strchr(line, '\n') == NULL) break;
       watch->offset = ftell(file);
-      verdict = take_line(watch, line, rule);
+      verdict = take_line(watch, line, strlen(line), rule);
     }
   }
   fclose(file);
   return verdict;
+}
+
+void loss_watch_read(loss_watch *watch, const char *text)
+{
+  const loss_rule none = {.most_skipped = UINT64_MAX, .any_loss = true};
+  for (size_t size = 0; *text != '\0'; text += size) {
+    size = strcspn(text, "\n");
+    size += text[size] == '\n';
+    take_line(watch, text, size, &none);
+  }
 }

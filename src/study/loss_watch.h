@@ -21,4 +21,7 @@ typedef enum loss_verdict { LOSS_FINE, LOSS_DIVERGED, LOSS_HOPELESS } loss_verdi
  * is left for the next. */
 loss_verdict loss_watch_follow(loss_watch *watch, const char *directory, const loss_rule *rule);
 
+/* All of a metrics.jsonl in memory, whatever the losses are. */
+void loss_watch_read(loss_watch *watch, const char *text);
+
 #endif

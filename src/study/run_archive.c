@@ -5,11 +5,11 @@
 #include "base/file.h"
 #include "base/lines.h"
 #include "study/metrics_line.h"
-#include "study/run_result.h"
-#include "train/options.h"
+#include "study/run_record.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,15 +31,19 @@ static void detach(char path[MO_SETTING_PATH], const char *directory)
   path[0] = '@';
 }
 
-/* Every option with its value: a default that changes later leaves old runs as they are. */
-static mousse_status options_object(const train_options *options, json_t *object,
-                                    mo_error *error)
+/* Every option with its value: a default that changes later leaves old runs as they are. With
+ * `other`, those of the table that it has as well are left out. */
+static mousse_status options_object(const train_options *options, const train_options *other,
+                                    json_t *object, mo_error *error)
 {
-  char key[96], text[MO_SETTING_PATH];
+  char key[96], text[MO_SETTING_PATH], same[MO_SETTING_PATH];
   for (size_t i = 0; i < train_settings.count; i++) {
     const mo_setting *row = &train_settings.rows[i];
     if (!mo_setting_text(row, options, text, sizeof text))
       return mo_fail(error, MOUSSE_OUT_OF_RANGE, "option '%s' is too long to save", row->name);
+    if (other != NULL && mo_setting_text(row, other, same, sizeof same) &&
+        strcmp(text, same) == 0)
+      continue;
     if (json_object_set_new(object, row->name, json_string(text)) != 0)
       return mo_fail(error, MOUSSE_BAD_FORMAT, "option '%s' cannot be packed", row->name);
   }
@@ -52,6 +56,13 @@ static mousse_status options_object(const train_options *options, json_t *object
   return MOUSSE_OK;
 }
 
+/* Without what holds only where the study lies. */
+static void carry(train_options *options, const archived_study *study)
+{
+  options->out[0] = '\0';
+  detach(options->data_dir, study->directory);
+}
+
 static mousse_status read_options(const archived_study *study, const char *run,
                                   train_options *options, mo_error *error)
 {
@@ -60,28 +71,59 @@ static mousse_status read_options(const archived_study *study, const char *run,
   MO_TRY(mo_path_join(path, sizeof path, run, "run.yaml", error));
   MO_TRY(options_defaults(options, error));
   MO_TRY(options_read(options, path, &nowhere, error));
-  options->out[0] = '\0';
-  detach(options->data_dir, study->directory);
+  carry(options, study);
   return MOUSSE_OK;
 }
 
-static mousse_status take_options(const archived_study *study, const char *run, json_t *object,
-                                  bool *from_another, mo_error *error)
+/* config.yaml, by what differs from run.yaml. A run whose two files say the same, as one from a
+ * line without "config" does, has none. */
+static mousse_status take_config(const archived_study *study, const run_record *record,
+                                 const train_options *given, json_t *line, mo_error *error)
+{
+  train_options config = record->options;
+  json_t *object = json_object();
+  carry(&config, study);
+  mousse_status status = object != NULL ? options_object(&config, given, object, error)
+                                        : no_memory(record->directory, error);
+  const bool same =
+      options_same_list(&config, given) && json_object_size(object) == config.option_count;
+  if (status == MOUSSE_OK && !same && json_object_set(line, "config", object) != 0)
+    status = no_memory(record->directory, error);
+  json_decref(object);
+  return status;
+}
+
+static mousse_status take_options(const archived_study *study, const char *run,
+                                  const run_record *record, json_t *line, bool *from_another,
+                                  mo_error *error)
 {
   train_options *options = mo_allocate(NULL, sizeof *options);
   if (options == NULL) return no_memory(run, error);
   mousse_status status = read_options(study, run, options, error);
   *from_another = options->init[0] != '\0';
-  if (status == MOUSSE_OK) status = options_object(options, object, error);
+  if (status == MOUSSE_OK)
+    status = options_object(options, NULL, json_object_get(line, "options"), error);
+  if (status == MOUSSE_OK) status = take_config(study, record, options, line, error);
   mo_release(NULL, options, sizeof *options);
   return status;
 }
 
-/* Steps are passed over so that some 32 remain, with the telemetry that belongs to them. */
+/* Steps are passed over so that at most 32 remain, with the telemetry that belongs to them, and
+ * the last. */
 typedef struct thinned {
-  uint64_t stride;
+  uint64_t stride, last;
   mo_buffer kept;
 } thinned;
+
+/* Refreshes and telemetry come every so many steps, usually a product of 2, 3 and 5: a stride
+ * that shares a factor with that would meet them too often or never. A file that was thinned
+ * already stays as it is. */
+static uint64_t find_stride(size_t steps)
+{
+  uint64_t stride = steps > KEPT_STEPS + 1 ? (steps + KEPT_STEPS - 1) / KEPT_STEPS : 1;
+  while (stride > 1 && (stride % 2 == 0 || stride % 3 == 0 || stride % 5 == 0)) stride++;
+  return stride;
+}
 
 static mousse_status keep_line(void *context, const char *text, size_t size, mo_error *error)
 {
@@ -90,20 +132,22 @@ static mousse_status keep_line(void *context, const char *text, size_t size, mo_
   const mousse_status status = metrics_line_read(&line, text, size, error);
   if (status == MOUSSE_BAD_FORMAT && text[size - 1] != '\n') return MOUSSE_OK; /* cut off */
   MO_TRY(status);
-  const bool wanted = line.kind == METRICS_VALIDATION || line.step % t->stride == 0;
+  const bool wanted =
+      line.kind == METRICS_VALIDATION || line.step % t->stride == 0 || line.step == t->last;
   metrics_line_release(&line);
   if (wanted && !mo_buffer_add(&t->kept, text, size))
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for its lines");
   return MOUSSE_OK;
 }
 
-static mousse_status take_metrics(const char *run, uint64_t steps, json_t *line,
-                                  mo_error *error)
+static mousse_status take_metrics(const run_record *record, json_t *line, mo_error *error)
 {
   char path[MO_SETTING_PATH], *text = NULL;
   size_t size = 0;
-  thinned t = {.stride = steps > KEPT_STEPS ? (steps + KEPT_STEPS - 1) / KEPT_STEPS : 1};
-  MO_TRY(mo_path_join(path, sizeof path, run, "metrics.jsonl", error));
+  const size_t steps = record->step_count;
+  thinned t = {.stride = find_stride(steps),
+               .last = steps > 0 ? record->steps[steps - 1].step : 0};
+  MO_TRY(mo_path_join(path, sizeof path, record->directory, "metrics.jsonl", error));
   MO_TRY(mo_file_read(NULL, path, LARGEST_METRICS, &text, &size, error));
   mousse_status status = mo_lines_take(path, text, size, keep_line, &t, error);
   if (status == MOUSSE_OK &&
@@ -115,9 +159,20 @@ static mousse_status take_metrics(const char *run, uint64_t steps, json_t *line,
   return status;
 }
 
+/* Those of before 0.2 have no history, and others have it from a line without "data". */
+static mousse_status take_data(const run_record *record, json_t *line, mo_error *error)
+{
+  const run_history *history = &record->history;
+  if (history->train[0] == '\0') return MOUSSE_OK;
+  json_t *data = json_pack("{s:s, s:s?}", "train", history->train, "val",
+                           history->val[0] != '\0' ? history->val : NULL);
+  return json_object_set_new(line, "data", data) == 0 ? MOUSSE_OK
+                                                      : no_memory(record->directory, error);
+}
+
 static mousse_status add_line(mo_writer *writer, const json_t *line, mo_error *error)
 {
-  char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9));
+  char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(RESULT_DIGITS));
   if (text == NULL) return no_memory(writer->path, error);
   mousse_status status = mo_writer_write(writer, text, strlen(text), error);
   if (status == MOUSSE_OK) status = mo_writer_write(writer, "\n", 1, error);
@@ -126,15 +181,32 @@ static mousse_status add_line(mo_writer *writer, const json_t *line, mo_error *e
 }
 
 static mousse_status pack(const archived_study *study, const char *run, json_t *line,
-                          const run_result *result, mo_writer *writer, mo_error *error)
+                          const run_record *record, mo_writer *writer, mo_error *error)
 {
   bool from_another = false;
-  MO_TRY(take_options(study, run, json_object_get(line, "options"), &from_another, error));
+  run_result result = record->result;
+  if (isfinite(record->step_seconds) && record->step_count >= result.steps)
+    result.step_seconds = record->step_seconds; /* of all steps: otherwise it is not known */
+  MO_TRY(take_options(study, run, record, line, &from_another, error));
   if (from_another) return MOUSSE_OK;
-  if (json_object_set_new(line, "result", run_result_json(result)) != 0)
+  MO_TRY(take_data(record, line, error));
+  if (json_object_set_new(line, "result", run_result_json(&result)) != 0)
     return no_memory(run, error);
-  MO_TRY(take_metrics(run, result->steps, line, error));
+  MO_TRY(take_metrics(record, line, error));
   return add_line(writer, line, error);
+}
+
+static mousse_status pack_record(const archived_study *study, const char *run, const char *name,
+                                 mo_writer *writer, mo_error *error)
+{
+  run_record record;
+  MO_TRY(run_record_read(&record, run, RECORD_CURVES, error));
+  json_t *line = json_pack("{s:s, s:{}}", "name", name, "options");
+  const mousse_status status =
+      line != NULL ? pack(study, run, line, &record, writer, error) : no_memory(run, error);
+  json_decref(line);
+  run_record_release(&record);
+  return status;
 }
 
 static mousse_status pack_run(const archived_study *study, const char *name, mo_writer *writer,
@@ -145,11 +217,7 @@ static mousse_status pack_run(const archived_study *study, const char *name, mo_
   MO_TRY(mo_path_join(run, sizeof run, study->runs, name, error));
   MO_TRY(run_result_read(&result, run, error));
   if (result.status == RECORD_UNKNOWN) return MOUSSE_OK;
-  json_t *line = json_pack("{s:s, s:{}}", "name", name, "options");
-  if (line == NULL) return no_memory(run, error);
-  const mousse_status status = pack(study, run, line, &result, writer, error);
-  json_decref(line);
-  return status;
+  return pack_record(study, run, name, writer, error);
 }
 
 static mousse_status pack_all(const archived_study *study, mo_writer *writer, mo_error *error)

@@ -3,26 +3,34 @@
  *
  * A line of JSON per run, in the order of their names:
  *
- *     {"name": "...", "options": {...}, "result": {...}, "metrics": "..."}
+ *     {"name": "...", "options": {...}, "config": {...}, "data": {"train": "...", "val": "..."},
+ *      "result": {...}, "metrics": "..."}
  *
- * options: those of run.yaml, a data_dir in the study's directory as "@/..."; result: result.json;
- * metrics: metrics.jsonl with all validations and at most some 32 of the steps. Checkpoints are
- * not in it, and neither are runs that started from another one's, which need them.
+ * options: those of run.yaml, a data_dir in the study's directory as "@/..."; config: those of
+ * config.yaml, where every default is written out, as far as they differ from run.yaml's, and all
+ * opt. and scalar. ones; data: the checksums in history.jsonl; result: result.json, with the median time of all steps; metrics: metrics.jsonl with all validations, the last step
+ * and at most 32 of the others. Checkpoints are not in it, and neither are runs that started from
+ * another one's, which need them. Lines of earlier versions lack config, data and that median.
  */
 #ifndef MOUSSE_STUDY_RUN_ARCHIVE_H
 #define MOUSSE_STUDY_RUN_ARCHIVE_H
 
-#include "base/error.h"
+#include "study/runs.h"
 
 /* Where a study lies, and its runs in it. */
 typedef struct archived_study {
   const char *directory, *runs; /* borrowed */
 } archived_study;
 
-/* Makes the directories of those runs that are in the file and were not begun here; no such file
- * is an empty one. */
+/* Makes the directories of those runs that are in the file and have not ended here; no such file
+ * is an empty one. Runs on other data than the study's are refused; that lines do not say which
+ * theirs were is a notice. */
 mousse_status run_archive_unpack(const archived_study *study, const char *path,
-                                 mo_error *error);
+                                 const run_notices *notices, mo_error *error);
+
+/* The same runs as a list, to be looked at as study_runs.archived; nothing is written. */
+mousse_status run_archive_list(const archived_study *study, const char *path,
+                               const run_notices *notices, study_runs *list, mo_error *error);
 
 /* Writes all runs of the study that have ended. */
 mousse_status run_archive_write(const archived_study *study, const char *path, mo_error *error);

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "study/loss_watch.h"
-#include "study/run_result.h"
 #include "support/run_directory.h"
 
 #include <errno.h>
@@ -111,12 +110,17 @@ mousse_status run_child_attend(study_run *r, bool stop_diverged, mo_error *error
   return study_run_ended(r) ? write_result(r, &used, error) : MOUSSE_OK;
 }
 
+void run_child_take(study_run *r, const run_result *result)
+{
+  if (result->status == RECORD_COMPLETE) r->state = STUDY_COMPLETE;
+  if (result->status == RECORD_DIVERGED) r->state = STUDY_DIVERGED;
+  if (result->status == RECORD_HOPELESS) r->state = STUDY_HOPELESS;
+}
+
 mousse_status run_child_look(study_run *r, mo_error *error)
 {
   run_result result;
   MO_TRY(run_result_read(&result, r->directory, error));
-  if (result.status == RECORD_COMPLETE) r->state = STUDY_COMPLETE;
-  if (result.status == RECORD_DIVERGED) r->state = STUDY_DIVERGED;
-  if (result.status == RECORD_HOPELESS) r->state = STUDY_HOPELESS;
+  run_child_take(r, &result);
   return MOUSSE_OK;
 }

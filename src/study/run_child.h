@@ -2,6 +2,7 @@
 #ifndef MOUSSE_STUDY_RUN_CHILD_H
 #define MOUSSE_STUDY_RUN_CHILD_H
 
+#include "study/run_result.h"
 #include "study/runs.h"
 
 /* Starts `program train` for the run. The child dies with its parent, whatever way that dies:
@@ -14,5 +15,7 @@ mousse_status run_child_attend(study_run *run, bool stop_diverged, mo_error *err
 
 /* DIRECTORY/result.json into run->state; unchanged when there is none. */
 mousse_status run_child_look(study_run *run, mo_error *error);
+void run_child_take(study_run *run,
+                    const run_result *result); /* the same of one that is read */
 
 #endif

@@ -1,4 +1,4 @@
-/* run_history.c - where in a run options changed. */
+/* run_history.c - where in a run options changed, and its data. */
 #include "study/run_history.h"
 
 #include "base/file.h"
@@ -71,6 +71,13 @@ static mousse_status add_line(run_history *history, json_t *before, json_t *afte
   return MOUSSE_OK;
 }
 
+static void take_checksum(char text[CHECKSUM_TEXT], const json_t *data, const char *split)
+{
+  const char *checksum = value_of(data, split);
+  text[0] = '\0';
+  if (strlen(checksum) < CHECKSUM_TEXT) memcpy(text, checksum, strlen(checksum) + 1);
+}
+
 typedef struct history_reader {
   run_history *history;
   json_t *before; /* the line before; NULL: none */
@@ -84,6 +91,9 @@ static mousse_status take_line(void *context, const char *line, size_t size, mo_
   if (entry == NULL && line[size - 1] != '\n')
     return MOUSSE_OK; /* a killed process' last line */
   if (entry == NULL) return mo_fail(error, MOUSSE_BAD_FORMAT, "not JSON: %s", reason.text);
+  const json_t *data = json_object_get(entry, "data");
+  take_checksum(reader->history->train, data, "train");
+  take_checksum(reader->history->val, data, "val");
   const mousse_status status = add_line(reader->history, reader->before, entry, error);
   json_decref(reader->before);
   reader->before = entry;

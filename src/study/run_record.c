@@ -160,7 +160,8 @@ static mousse_status find_step_seconds(run_record *record, mo_error *error)
 {
   size_t count = 0;
   const size_t bytes = record->step_count * sizeof(double);
-  if (bytes == 0) return MOUSSE_OK;
+  if (record->result.step_seconds > 0) record->step_seconds = record->result.step_seconds;
+  if (bytes == 0 || record->result.step_seconds > 0) return MOUSSE_OK;
   double *seconds = mo_allocate(NULL, bytes);
   if (seconds == NULL) return no_memory(record->directory, error);
   for (size_t i = 0; i < record->step_count; i++)

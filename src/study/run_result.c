@@ -43,6 +43,8 @@ mousse_status run_result_take(run_result *result, const json_t *object, const ch
   metrics_number(object, "peak_bytes", &result->peak_bytes);
   metrics_number(object, "wall_seconds", &result->wall_seconds);
   metrics_number(object, "cpu_seconds", &result->cpu_seconds);
+  metrics_number(object, "step_seconds", &result->step_seconds);
+  if (!(result->step_seconds > 0)) result->step_seconds = 0;
   return MOUSSE_OK;
 }
 
@@ -85,10 +87,11 @@ static json_t *number(double value)
 
 json_t *run_result_json(const run_result *result)
 {
-  return json_pack("{s:s, s:I, s:o, s:o, s:o}", "status", status_names[result->status], "steps",
-                   (json_int_t)result->steps, "peak_bytes", whole(result->peak_bytes),
+  json_t *steps = result->step_seconds > 0 ? number(result->step_seconds) : NULL;
+  return json_pack("{s:s, s:I, s:o, s:o, s:o, s:o*}", "status", status_names[result->status],
+                   "steps", (json_int_t)result->steps, "peak_bytes", whole(result->peak_bytes),
                    "wall_seconds", number(result->wall_seconds), "cpu_seconds",
-                   number(result->cpu_seconds));
+                   number(result->cpu_seconds), "step_seconds", steps);
 }
 
 mousse_status run_result_write(const run_result *result, const char *directory, mo_error *error)
@@ -96,7 +99,7 @@ mousse_status run_result_write(const run_result *result, const char *directory, 
   char path[LONGEST_PATH];
   MO_TRY(mo_path_join(path, sizeof path, directory, "result.json", error));
   json_t *object = run_result_json(result);
-  char *text = json_dumps(object, JSON_REAL_PRECISION(9));
+  char *text = json_dumps(object, JSON_REAL_PRECISION(RESULT_DIGITS));
   json_decref(object);
   if (text == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%.300s: no memory for it", path);
   const mousse_status status = mo_file_write(path, text, strlen(text), error);

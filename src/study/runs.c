@@ -134,9 +134,28 @@ static mousse_status look_at(study_run *r, mo_error *error)
   return MOUSSE_OK;
 }
 
+/* As unpacking would leave it: in place of a run that has not ended here. */
+static mousse_status look_in_archive(study_run *r, const study_runs *archived, mo_error *error)
+{
+  for (size_t i = 0; i < archived->count; i++) {
+    const study_run *found = &archived->runs[i];
+    if (strcmp(found->name, r->name) != 0 || !study_run_ended(found)) continue;
+    MO_TRY(compare_options(r, &found->run, error));
+    r->state = found->state;
+    r->course = found->course;
+    r->archived = true;
+  }
+  return MOUSSE_OK;
+}
+
 mousse_status study_look(study_runs *runs, mo_error *error)
 {
-  for (size_t i = 0; i < runs->count; i++)
-    if (runs->runs[i].state == STUDY_WAITING) MO_TRY(look_at(&runs->runs[i], error));
+  for (size_t i = 0; i < runs->count; i++) {
+    study_run *r = &runs->runs[i];
+    if (r->state != STUDY_WAITING) continue;
+    MO_TRY(look_at(r, error));
+    if (runs->archived != NULL && !study_run_ended(r))
+      MO_TRY(look_in_archive(r, runs->archived, error));
+  }
   return MOUSSE_OK;
 }

@@ -62,6 +62,7 @@ typedef struct study_run {
   pid_t child;
   double started;
   bool asked_to_stop; /* since it was started */
+  bool archived;      /* known from an archive alone: it has no files */
 } study_run;
 
 /* A growing list of runs in one directory. */
@@ -69,6 +70,7 @@ typedef struct study_runs {
   char directory[MO_SETTING_PATH];
   study_run *runs; /* owned */
   size_t count, capacity;
+  const struct study_runs *archived; /* borrowed: they count as if they were here; NULL: none */
 } study_runs;
 
 /* Adds a run unless one of that name is there; then it must be the same. index may be NULL. */
@@ -85,8 +87,8 @@ typedef struct study_execution {
   void *user;
 } study_execution;
 
-/* What is in the directory already: states and steps of the runs that were begun. A run made there with
- * other options is refused. */
+/* What is in the directory already: states and steps of the runs that were begun, or as the archived ones
+ * have them. A run made there with other options is refused. */
 mousse_status study_look(study_runs *runs, mo_error *error);
 
 /* Whether a run has ended for good: complete, diverged or hopeless. */

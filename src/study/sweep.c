@@ -9,53 +9,88 @@
 #include <stdio.h>
 #include <string.h>
 
-mousse_status sweep_set(sweep_axes *axes, const char *key, const char *values, mo_error *error)
+mousse_status sweep_put(sweep_axes *axes, const sweep_axis *axis, mo_error *error)
 {
-  sweep_axis axis;
   size_t at = 0;
-  if (strlen(key) >= sizeof axis.key || strlen(values) >= sizeof axis.values)
-    return mo_fail(error, MOUSSE_OUT_OF_RANGE, "option '%.60s': too long for a sweep", key);
-  for (size_t i = 0; i <= strlen(key); i++) axis.key[i] = key[i] == '-' ? '_' : key[i];
-  memcpy(axis.values, values, strlen(values) + 1);
-  while (at < axes->count && strcmp(axes->axes[at].key, axis.key) != 0) at++;
+  while (at < axes->count && strcmp(axes->axes[at].key, axis->key) != 0) at++;
   if (at == SWEEP_MOST_AXES)
     return mo_fail(error, MOUSSE_OUT_OF_RANGE, "a sweep has at most %d options",
                    SWEEP_MOST_AXES);
-  axes->axes[at] = axis;
+  axes->axes[at] = *axis;
   if (at == axes->count) axes->count++;
   return MOUSSE_OK;
 }
 
+static mousse_status start_axis(sweep_axis *axis, const char *key, mo_error *error)
+{
+  *axis = (sweep_axis){.count = 0};
+  if (strlen(key) >= sizeof axis->key)
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE, "option '%.60s': too long for a sweep", key);
+  for (size_t i = 0; key[i] != '\0'; i++) axis->key[i] = key[i] == '-' ? '_' : key[i];
+  return MOUSSE_OK;
+}
+
+/* used: of axis->values. */
+static mousse_status add_value(sweep_axis *axis, size_t *used, const char *value, size_t length,
+                               mo_error *error)
+{
+  if (length >= sizeof axis->values - *used)
+    return mo_fail(error, MOUSSE_OUT_OF_RANGE, "the values of '%s' are too long for a sweep",
+                   axis->key);
+  memcpy(axis->values + *used, value, length);
+  *used += length + 1;
+  axis->count++;
+  return MOUSSE_OK;
+}
+
+mousse_status sweep_set_each(sweep_axes *axes, const char *key, const char *const *values,
+                             size_t count, mo_error *error)
+{
+  sweep_axis axis;
+  size_t used = 0;
+  MO_TRY(start_axis(&axis, key, error));
+  for (size_t i = 0; i < count; i++)
+    MO_TRY(add_value(&axis, &used, values[i], strlen(values[i]), error));
+  if (count == 0) MO_TRY(add_value(&axis, &used, "", 0, error)); /* []: nothing is set */
+  return sweep_put(axes, &axis, error);
+}
+
 /* Paths are single values: a comma in them separates nothing. */
-static bool is_single(const sweep_axis *axis)
+static bool is_single(const char *key)
 {
-  return strcmp(axis->key, "data_dir") == 0 || strcmp(axis->key, "init") == 0;
+  return strcmp(key, "data_dir") == 0 || strcmp(key, "init") == 0;
 }
 
-static size_t value_count(const sweep_axis *axis)
+mousse_status sweep_set(sweep_axes *axes, const char *key, const char *values, mo_error *error)
 {
-  size_t count = 1;
-  for (const char *c = axis->values; !is_single(axis) && *c != '\0'; c++) count += *c == ',';
-  return count;
+  sweep_axis axis;
+  size_t used = 0;
+  MO_TRY(start_axis(&axis, key, error));
+  for (bool more = true; more;) {
+    size_t length = is_single(axis.key) ? strlen(values) : strcspn(values, ",");
+    const char *end = values + length;
+    while (length > 0 && *values == ' ') values++, length--;
+    while (length > 0 && values[length - 1] == ' ') length--;
+    MO_TRY(add_value(&axis, &used, values, length, error));
+    more = *end != '\0';
+    values = end + 1;
+  }
+  return sweep_put(axes, &axis, error);
 }
 
-/* The value at an index, without the blanks around it. */
 static void value_at(const sweep_axis *axis, size_t index, char text[SWEEP_TEXT])
 {
-  const char *start = axis->values;
-  for (size_t i = 0; i < index; i++) start = strchr(start, ',') + 1;
-  size_t length = is_single(axis) ? strlen(start) : strcspn(start, ",");
-  while (length > 0 && *start == ' ') start++, length--;
-  while (length > 0 && start[length - 1] == ' ') length--;
-  memcpy(text, start, length);
-  text[length] = '\0';
+  const char *value = axis->values;
+  for (size_t i = 0; i < index; i++) value += strlen(value) + 1;
+  memcpy(text, value, strlen(value) + 1);
 }
 
 /* "log LOW HIGH" and "uniform LOW HIGH". */
-static bool is_range(const char *values, bool *logarithmic, double *low, double *high)
+static bool is_range(const sweep_axis *axis, bool *logarithmic, double *low, double *high)
 {
   char word[16], first[64], second[64], rest;
-  if (sscanf(values, "%15s %63s %63s %c", word, first, second, &rest) != 3) return false;
+  if (axis->count != 1) return false;
+  if (sscanf(axis->values, "%15s %63s %63s %c", word, first, second, &rest) != 3) return false;
   *logarithmic = strcmp(word, "log") == 0;
   return (*logarithmic || strcmp(word, "uniform") == 0) && mo_parse_double(first, low) &&
          mo_parse_double(second, high);
@@ -66,8 +101,8 @@ static mousse_status draw(const sweep_axis *axis, uint64_t seed, uint64_t stream
 {
   bool logarithmic = false;
   double low = 0, high = 0;
-  if (!is_range(axis->values, &logarithmic, &low, &high)) {
-    value_at(axis, mo_random_below(seed, stream, index, value_count(axis)), text);
+  if (!is_range(axis, &logarithmic, &low, &high)) {
+    value_at(axis, mo_random_below(seed, stream, index, axis->count), text);
     return MOUSSE_OK;
   }
   if (!(low < high) || (logarithmic && low <= 0))
@@ -117,7 +152,7 @@ static mousse_status add_run(const sweep_axes *axes, const size_t *indices, bool
   MO_TRY(options_defaults(&run, error));
   for (size_t i = 0; i < axes->count; i++) {
     const sweep_axis *axis = &axes->axes[i];
-    const bool range = is_range(axis->values, &logarithmic, &low, &high);
+    const bool range = is_range(axis, &logarithmic, &low, &high);
     if (range && !random)
       return mo_fail(
           error, MOUSSE_INVALID_ARGUMENT,
@@ -129,7 +164,7 @@ static mousse_status add_run(const sweep_axes *axes, const size_t *indices, bool
     else
       value_at(axis, indices[i], text);
     MO_TRY(options_set(&run, axis->key, text, &nowhere, error));
-    if (value_count(axis) > 1 || range) MO_TRY(append_name(name, axis->key, text, error));
+    if (axis->count > 1 || range) MO_TRY(append_name(name, axis->key, text, error));
   }
   return study_add(runs, name[0] != '\0' ? name : "run", &run, NULL, error);
 }
@@ -137,7 +172,7 @@ static mousse_status add_run(const sweep_axes *axes, const size_t *indices, bool
 static bool next_combination(const sweep_axes *axes, size_t *indices)
 {
   for (size_t i = axes->count; i-- > 0;) {
-    if (++indices[i] < value_count(&axes->axes[i])) return true;
+    if (++indices[i] < axes->axes[i].count) return true;
     indices[i] = 0;
   }
   return false;

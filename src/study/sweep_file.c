@@ -3,20 +3,26 @@
 #include "study/sweep.h"
 #include "support/yaml_keys.h"
 
-#include <stdio.h>
 #include <string.h>
+
+/* Whether commas may be part of a value: text, but not a name or a number. */
+static bool is_free_text(const char *key)
+{
+  static const char *const names[] = {"preset", "optimizer", "scalar_opt"};
+  const mo_setting *row = mo_settings_find(&train_settings, key);
+  const char *only = NULL;
+  if (row == NULL || row->type != MO_TYPE_TEXT) return false;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(row->name, names[i]) == 0) return false;
+  return option_row_name((size_t)(row - train_settings.rows), &only) == NULL;
+}
 
 static mousse_status take(void *user, const yaml_entry *entry, mo_error *error)
 {
-  char values[SWEEP_TEXT] = "";
-  size_t used = 0;
-  for (size_t i = 0; i < entry->count; i++) {
-    used += (size_t)snprintf(values + used, sizeof values - used, "%s%s", i > 0 ? "," : "",
-                             entry->values[i]);
-    if (used >= sizeof values)
-      return mo_fail(error, MOUSSE_OUT_OF_RANGE, "the values of '%s' are too long", entry->key);
-  }
-  return entry->is_null ? MOUSSE_OK : sweep_set(user, entry->key, values, error);
+  if (entry->is_null) return MOUSSE_OK;
+  if (entry->is_list || is_free_text(entry->key))
+    return sweep_set_each(user, entry->key, entry->values, entry->count, error);
+  return sweep_set(user, entry->key, entry->values[0], error);
 }
 
 mousse_status sweep_read(sweep_axes *axes, const char *path, mo_error *error)

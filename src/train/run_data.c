@@ -116,6 +116,25 @@ uint64_t run_data_fingerprint(const shard_set *set)
   return hash_set(set, SAMPLED_TOKENS);
 }
 
+static mousse_status hash_split(const char *data_dir, const char *split, uint64_t *checksum,
+                                mo_error *error)
+{
+  shard_set set;
+  *checksum = 0;
+  if (!shard_set_exists(data_dir, split)) return MOUSSE_OK;
+  MO_TRY(shard_set_open(&set, data_dir, split, 0, error));
+  *checksum = hash_set(&set, UINT64_MAX);
+  shard_set_close(&set);
+  return MOUSSE_OK;
+}
+
+mousse_status run_data_checksums(const char *data_dir, data_checksums *checksums,
+                                 mo_error *error)
+{
+  MO_TRY(hash_split(data_dir, "train", &checksums->train, error));
+  return hash_split(data_dir, "val", &checksums->val, error);
+}
+
 /* Both loaders tell documents apart by the token that they start with. */
 static mousse_status separate_documents(run_data *data, const char *data_dir, mo_error *error)
 {

@@ -29,6 +29,13 @@ mousse_status run_data_open(run_data *data, const train_options *run, const gpt_
                             mo_error *error);
 void run_data_close(run_data *data); /* accepts a zeroed or closed one */
 
+/* The checksums of what a data directory has; 0: there is none. */
+typedef struct data_checksums {
+  uint64_t train, val;
+} data_checksums;
+mousse_status run_data_checksums(const char *data_dir, data_checksums *checksums,
+                                 mo_error *error);
+
 /* Names, lengths and first tokens of all shards, and the weights of several sources, in one
  * number, as checkpoints of 0.1 have it; the checksums above are over every token. */
 uint64_t run_data_fingerprint(const shard_set *set);

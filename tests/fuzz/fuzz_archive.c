@@ -13,8 +13,11 @@ static mousse_status take(void *context, const char *line, size_t size, mo_error
   const archived_study *study = context;
   MO_TRY(archived_run_read(&run, study, line, size, error));
   FUZZ_CHECK(run.name[0] != '\0' && run.name[0] != '.' && strchr(run.name, '/') == NULL);
-  FUZZ_CHECK(run.options.data_dir[0] != '@');
-  FUZZ_CHECK(strncmp(run.options.data_dir, "study/..", strlen("study/..")) != 0);
+  const train_options *const both[] = {&run.options, &run.config};
+  for (int i = 0; i < 2; i++) {
+    FUZZ_CHECK(both[i]->data_dir[0] != '@');
+    FUZZ_CHECK(strncmp(both[i]->data_dir, "study/..", strlen("study/..")) != 0);
+  }
   archived_run_release(&run);
   return MOUSSE_OK;
 }

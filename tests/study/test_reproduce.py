@@ -137,6 +137,63 @@ class Reproduce(ProgramTest):
         self.assertEqual(json.loads(self.read("at last/results.json"))["figures"],
                          json.loads(self.read("there/results.json"))["figures"])
 
+    def test_an_archive_belongs_to_its_text(self):
+        """Its lines name the data they were made with: other data are refused, and old lines, which name none, are taken with one notice."""
+        words = ["reproduce", "sides", "--scale", "smoke", "--archive"]
+        self.run_mousse(*words, "runs.jsonl", "--out", "here")
+        archive = self.read("runs.jsonl")
+        lines = [json.loads(line) for line in archive.splitlines()]
+        made = json.loads(self.read(f"here/runs/{lines[0]['name']}/history.jsonl").splitlines()[0])["data"]
+        for line in lines:
+            self.assertEqual(line["data"], {"train": made["train"], "val": made["val"]})
+        self.write("other.txt", self.read("here/text.txt") + b"The end.\n")
+        said = self.failure(2, *words, "runs.jsonl", "--out", "other", "--text", "other.txt")
+        self.assertIn(f"runs.jsonl: line 1: {lines[0]['name']} was made with other training data", said)
+        self.assertRegex(said, f"checksum is {made['train']}, that of other/data is [0-9a-f]{{16}}; "
+                         "give the text that the archive was made with, or another --archive\n")
+        self.assertEqual(os.listdir(self.path("other/runs")), ["lock"])
+        self.assertEqual(self.read("runs.jsonl"), archive)
+        # The same text elsewhere: nothing to say, and the lines stay what they are when they are packed again.
+        said = self.run_mousse(*words, "runs.jsonl", "--out", "there").stderr.decode()
+        self.assertNotIn("which text", said)
+        self.assertEqual(self.read("runs.jsonl"), archive)
+        self.check_config(lines)
+        self.write("val.jsonl", json.dumps({**lines[0], "data": {"train": made["train"], "val": None}}).encode())
+        said = self.failure(2, *words, "val.jsonl", "--out", "there")
+        self.assertIn("other validation data: their checksum is none, that of there/data is " + made["val"], said)
+        for line in lines:
+            del line["data"], line["config"], line["result"]["step_seconds"]
+        self.write("old.jsonl", "".join(json.dumps(line) + "\n" for line in lines).encode())
+        said = self.run_mousse(*words, "old.jsonl", "--out", "other", "--text", "other.txt").stderr.decode()
+        self.assertEqual(said.count(f"old.jsonl does not say which text {len(lines)} of its runs were made with"), 1, said)
+        for line in map(json.loads, self.read("old.jsonl").splitlines()):
+            self.assertNotIn("data", line)
+
+    def test_a_dry_run_looks_into_the_archive(self):
+        """It shows what unpacking would bring, and writes nothing."""
+        words = ["reproduce", "sides", "lr-sweep", "--scale", "smoke", "--archive", "runs.jsonl"]
+        self.run_mousse(*words, "--out", "here")
+        shown = self.output(*words, "--out", "here", "--dry-run")
+        self.assertNotIn(b"waiting", shown)
+        self.assertEqual(self.output(*words, "--out", "there", "--dry-run"), shown)
+        self.assertFalse(os.path.exists(self.path("there")))
+        # One that has not ended here is as the archive has it; of some of the runs, the next ones wait.
+        lines = self.read("runs.jsonl").splitlines(keepends=True)
+        begun = f"here/runs/{json.loads(lines[0])['name']}"
+        os.remove(self.path(f"{begun}/result.json"))
+        self.assertEqual(self.output(*words, "--out", "here", "--dry-run"), shown)
+        self.assertFalse(os.path.exists(self.path(f"{begun}/result.json")))
+        self.write("runs.jsonl", b"".join(line for line in lines if json.loads(line)["options"]["seed"] == "1"))
+        some = self.output(*words, "--out", "there", "--dry-run")
+        self.assertIn(b"complete", some)
+        self.assertIn(b"waiting", some)
+
+    def check_config(self, lines):
+        """Unpacked runs have the files of options that they had, but for where they are."""
+        for name in [line["name"] for line in lines]:
+            here, there = (self.read(f"{place}/runs/{name}/config.yaml").decode().splitlines() for place in ("here", "there"))
+            self.assertEqual([line.replace('"there/', '"here/') for line in there], here)
+
     def test_a_kill_costs_the_archive_one_wave(self):
         words = ["reproduce", "sides", "--scale", "smoke", "--quiet", "--archive", "runs.jsonl"]
         process = subprocess.Popen([MOUSSE, *words, "--out", "here"], cwd=self.folder)
@@ -159,7 +216,8 @@ class Reproduce(ProgramTest):
         whole = {"name": "a", "options": {}, "result": {"status": "complete", "steps": 1}, "metrics": ""}
         for change, wanted in (({"name": "../a"}, "it has no name of a run"), ({"name": ".."}, "it has no name of a run"),
                                ({"metrics": 1}, "it lacks options or metrics"), ({"options": {"seed": 1}}, "is not a text"),
-                               ({"options": {"sead": "1"}}, "sead"), ({"result": {"status": "fine"}}, "status is 'fine'")):
+                               ({"options": {"sead": "1"}}, "sead"), ({"result": {"status": "fine"}}, "status is 'fine'"),
+                               ({"config": []}, "its config is not an object"), ({"data": {"val": "0"}}, "its data are not two checksums")):
             with self.subTest(wanted), open(os.path.join(self.folder, "runs.jsonl"), "w") as file:
                 file.write(json.dumps({**whole, **change}) + "\n")
                 file.flush()

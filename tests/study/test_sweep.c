@@ -147,6 +147,53 @@ static void test_a_flag_replaces_the_option_of_the_file(void **state)
   study_release(&runs);
 }
 
+/* In a file, what may have commas in it is one value unless it is a list. */
+static void test_text_with_commas_is_one_value(void **state)
+{
+  (void)state;
+  static const char text[] = "sample_prompt: ' Once upon a time, there'\nfreeze: 'wte|[x,y]'\n"
+                             "data_dir: d\nseed: 1,2\nlr: 0.1, 0.2\n";
+  static const char list[] = "sample_prompt: ['a, b', c]\ndata: [d, 'e:1,f:2']\nlr: []\n";
+  sweep_axes axes = {.count = 0};
+  mo_error error = {{0}};
+  assert_int_equal(sweep_parse(&axes, "text", text, strlen(text), &error), MOUSSE_OK);
+  study_runs runs = planned(&axes, 0);
+  assert_int_equal(runs.count, 4);
+  assert_string_equal(runs.runs[3].name, "seed=2,lr=0.2");
+  assert_string_equal(runs.runs[3].run.sample_prompt, " Once upon a time, there");
+  assert_string_equal(runs.runs[3].run.freeze, "wte|[x,y]");
+  study_release(&runs);
+  axes.count = 0;
+  assert_int_equal(sweep_parse(&axes, "list", list, strlen(list), &error), MOUSSE_OK);
+  runs = planned(&axes, 0);
+  assert_int_equal(runs.count, 4);
+  assert_string_equal(runs.runs[0].run.sample_prompt, "a, b");
+  assert_string_equal(runs.runs[3].run.sample_prompt, "c");
+  assert_string_equal(runs.runs[3].run.data_dir, "e:1,f:2");
+  study_release(&runs);
+}
+
+static void test_values_that_are_too_long_are_refused(void **state)
+{
+  (void)state;
+  static sweep_axes axes;
+  char text[SWEEP_TEXT + 1], key[SWEEP_TEXT] = "";
+  const char *const two[] = {text, text + SWEEP_TEXT / 2};
+  mo_error error = {{0}};
+  memset(text, 'x', SWEEP_TEXT);
+  memset(key, 'k', sizeof key - 1);
+  text[SWEEP_TEXT] = '\0';
+  assert_int_equal(sweep_set(&axes, "freeze", text + 1, &error), MOUSSE_OK);
+  assert_int_equal(sweep_set(&axes, "freeze", text, &error), MOUSSE_OUT_OF_RANGE);
+  assert_non_null(strstr(error.text, "'freeze'"));
+  assert_int_equal(sweep_set(&axes, key, "1", &error), MOUSSE_OUT_OF_RANGE);
+  text[SWEEP_TEXT / 2 - 1] =
+      '\0'; /* and again as long: one byte above what there is room for */
+  assert_int_equal(sweep_set_each(&axes, "freeze", two, 2, &error), MOUSSE_OUT_OF_RANGE);
+  text[SWEEP_TEXT - 1] = '\0';
+  assert_int_equal(sweep_set_each(&axes, "freeze", two, 2, &error), MOUSSE_OK);
+}
+
 static const loss_rule three_skipped = {.most_skipped = 3};
 
 static void write_losses(void **state, const double *losses, size_t count)
@@ -261,6 +308,8 @@ int main(void)
       cmocka_unit_test(test_a_range_asks_for_a_draw),
       cmocka_unit_test(test_names_tell_values_apart),
       cmocka_unit_test(test_a_flag_replaces_the_option_of_the_file),
+      cmocka_unit_test(test_text_with_commas_is_one_value),
+      cmocka_unit_test(test_values_that_are_too_long_are_refused),
       scratch_test(test_divergence),
       scratch_test(test_a_run_that_is_behind_is_hopeless),
       scratch_test(test_a_null_validation_is_no_number),

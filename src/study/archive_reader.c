@@ -1,0 +1,102 @@
+/* archive_reader.c - an archive of runs, run by run. */
+#include "study/archive_reader.h"
+
+#include "base/file.h"
+#include "base/lines.h"
+#include "study/run_history.h"
+#include "train/run_data.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LARGEST_ARCHIVE = 1 << 30 };
+
+typedef struct archive_reader {
+  const archived_study *study;
+  archive_taker take;
+  void *user;
+  archived_run run;
+  char data_dir[MO_SETTING_PATH]; /* whose checksums are known; "": none yet */
+  data_checksums here;
+  size_t untold; /* runs taken that do not say which data they were made with */
+} archive_reader;
+
+static mousse_status compare(const archive_reader *reader, const char *what, const char *made,
+                             uint64_t here, mo_error *error)
+{
+  char found[CHECKSUM_TEXT] = "none";
+  if (here != 0) snprintf(found, sizeof found, "%016llx", (unsigned long long)here);
+  if (strcmp(made, found) == 0) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "%s was made with other %s data: their checksum is %s, that of %.100s is %s; "
+                 "give the text that the archive was made with, or another --archive",
+                 reader->run.name, what, made, reader->data_dir, found);
+}
+
+/* Losses on different texts cannot be compared. Data that are not there yet cannot be either. */
+static mousse_status check_data(archive_reader *reader, mo_error *error)
+{
+  const archived_run *run = &reader->run;
+  if (run->train == NULL) return MOUSSE_OK;
+  if (strcmp(reader->data_dir, run->options.data_dir) != 0) {
+    MO_TRY(run_data_checksums(run->options.data_dir, &reader->here, error));
+    memcpy(reader->data_dir, run->options.data_dir, sizeof reader->data_dir);
+  }
+  if (reader->here.train == 0) return MOUSSE_OK;
+  MO_TRY(compare(reader, "training", run->train, reader->here.train, error));
+  return compare(reader, "validation", run->val != NULL ? run->val : "none", reader->here.val,
+                 error);
+}
+
+static mousse_status take_run(archive_reader *reader, mo_error *error)
+{
+  char directory[MO_SETTING_PATH], result[MO_SETTING_PATH];
+  MO_TRY(check_data(reader, error));
+  MO_TRY(
+      mo_path_join(directory, sizeof directory, reader->study->runs, reader->run.name, error));
+  MO_TRY(mo_path_join(result, sizeof result, directory, "result.json", error));
+  if (access(result, F_OK) == 0) return MOUSSE_OK;
+  reader->untold += reader->run.train == NULL;
+  return reader->take(reader->user, &reader->run, error);
+}
+
+static mousse_status take_line(void *context, const char *text, size_t size, mo_error *error)
+{
+  archive_reader *reader = context;
+  MO_TRY(archived_run_read(&reader->run, reader->study, text, size, error));
+  const mousse_status status = take_run(reader, error);
+  archived_run_release(&reader->run);
+  return status;
+}
+
+static mousse_status read_file(archive_reader *reader, const char *path, mo_error *error)
+{
+  char *text = NULL;
+  size_t size = 0;
+  if (access(path, F_OK) != 0 && errno == ENOENT) return MOUSSE_OK;
+  MO_TRY(mo_file_read(NULL, path, LARGEST_ARCHIVE, &text, &size, error));
+  const mousse_status status = mo_lines_take(path, text, size, take_line, reader, error);
+  mo_release(NULL, text, size + 1);
+  return status;
+}
+
+mousse_status archive_read(const archived_study *study, const char *path,
+                           const run_notices *notices, archive_taker take, void *user,
+                           mo_error *error)
+{
+  archive_reader *reader = mo_allocate(NULL, sizeof *reader); /* too large for a stack */
+  if (reader == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to read it", path);
+  reader->study = study;
+  reader->take = take;
+  reader->user = user;
+  const mousse_status status = read_file(reader, path, error);
+  if (status == MOUSSE_OK && reader->untold > 0)
+    run_notify(notices,
+               "%s does not say which text %zu of its runs were made with; they are taken as "
+               "runs on this one",
+               path, reader->untold);
+  mo_release(NULL, reader, sizeof *reader);
+  return status;
+}
