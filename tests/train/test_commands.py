@@ -96,6 +96,15 @@ class Commands(unittest.TestCase):
         self.assertIn("does not divide", self.failure(2, "train", "--batch-size", "5",
                                                       "--device-batch-size", "2"))
 
+    def test_a_mistake_leaves_no_directory(self):
+        out, data = self.lab.folder / "mistyped" / "run", ("--data-dir", self.lab.data)
+        self.assertIn("run: there is no run here to continue; check the name, or give --data-dir",
+                      self.failure(2, "train", "--out", out))
+        self.failure(1, "train", "--out", out, "--data-dir", "nowhere")
+        for words in (("--opt.grft", "1"), ("--lr", "abc"), ("--vocab-size", "7")):
+            self.failure(2, "train", "--out", out, *data, *words)
+        self.assertFalse(out.parent.exists())
+
     def one_layer(self):
         out = self.lab.folder / "one-layer"
         self.lab.train(out, "muon", 1, "--n-layer", 1)
