@@ -2,6 +2,7 @@
 #include "cli/arguments.h"
 
 #include "base/memory.h"
+#include "cli/help.h"
 #include "cli/terminal.h"
 #include "train/options.h"
 
@@ -119,7 +120,7 @@ static mousse_status take_other(parser *p, const char *name, const char *given,
                                 const char *next, size_t *used, mo_error *error)
 {
   const cli_command *command = p->command;
-  const char *text = given;
+  const char *text = given, *typed = name;
   if (command->take == NULL) return unknown_option(command, name, error);
   const bool negative = strncmp(name, "no-", 3) == 0 || strncmp(name, "no_", 3) == 0;
   const mo_setting *row = command->taken != NULL
@@ -140,7 +141,7 @@ static mousse_status take_other(parser *p, const char *name, const char *given,
   if (command->taken != NULL && row == NULL && !optimizers)
     return unknown_option(command, name, error);
   if (text == NULL && (row != NULL || optimizers))
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "option '%s' needs a value", name);
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "--%s needs a value", typed);
   const mousse_status status =
       text != NULL ? command->take(p->values, name, text, error) : MOUSSE_UNKNOWN_NAME;
   return status == MOUSSE_UNKNOWN_NAME ? unknown_option(command, name, error) : status;
@@ -156,9 +157,11 @@ static mousse_status set(parser *p, const char *name, found_setting found, const
 static mousse_status needs_value(const mo_setting *row, const char *name, mo_error *error)
 {
   char allowed[256];
-  mo_setting_allowed(row, allowed, sizeof allowed);
-  return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "option '%s' needs a value: %s", name,
-                 allowed);
+  if (row->type == MO_TYPE_TEXT)
+    help_option_form(row, false, allowed, sizeof allowed); /* --out PATH */
+  else
+    mo_setting_allowed(row, allowed, sizeof allowed);
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "--%s needs a value: %s", name, allowed);
 }
 
 /* One option of the tables or of the command; *used becomes 2 when its value is the next word. */

@@ -43,8 +43,7 @@ static mousse_status open_list(const char *run, char *root, size_t capacity,
   MO_TRY(checkpoint_list_open(list, root, error));
   if (list->count > 0) return MOUSSE_OK;
   checkpoint_list_close(list);
-  return mo_fail(error, MOUSSE_IO, "%s: has no checkpoints; name the --out of 'mousse train'",
-                 run);
+  return checkpoint_missing(run, "has no checkpoints; name the --out of 'mousse train'", error);
 }
 
 static void add_loss(cli_table *table, double loss)

@@ -188,7 +188,11 @@ static mousse_status look(findings *f, const data_values *v, mo_error *error)
   if (stat(f->directory, &info) != 0 && strpbrk(f->directory, "*?[") == NULL)
     return mo_fail(error, MOUSSE_IO, "%s: %s", f->directory, strerror(errno));
   const bool is_directory = stat(f->directory, &info) == 0 && S_ISDIR(info.st_mode);
-  if (!is_directory) return look_at(f, v, NAMED, "shards", error);
+  if (!is_directory) {
+    MO_TRY(look_at(f, v, NAMED, "shards", error));
+    if (f->parts[NAMED].exists) return MOUSSE_OK;
+    return mo_fail(error, MOUSSE_IO, "%s: there is no token shard of this name", f->directory);
+  }
   MO_TRY(look_at(f, v, TRAIN, "train", error));
   MO_TRY(look_at(f, v, VAL, "val", error));
   if (f->parts[TRAIN].exists || f->parts[VAL].exists) return MOUSSE_OK;

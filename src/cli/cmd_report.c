@@ -38,7 +38,8 @@ static const mo_setting rows[] = {
 static mousse_status print_text(const json_t *results, mo_error *error)
 {
   mo_buffer text = {0};
-  const mousse_status status = report_text(results, terminal_columns(stdout), &text, error);
+  const size_t width = terminal_has_columns(stdout) ? terminal_columns(stdout) : 0;
+  const mousse_status status = report_text(results, width, &text, error);
   if (status == MOUSSE_OK) fwrite(text.data, 1, text.size, stdout);
   mo_buffer_close(&text);
   return status;

@@ -60,7 +60,8 @@ static mousse_status plan(const cli_invocation *call, study_runs *runs, mo_error
 {
   const sweep_values *v = call->values;
   sweep_axes axes = {.count = 0};
-  if (call->argument_count > 0) MO_TRY(sweep_read(&axes, call->arguments[0], error));
+  if (call->argument_count > 0)
+    MO_TRY(run_options_written(sweep_read(&axes, call->arguments[0], error)));
   for (size_t i = 0; i < v->axes.count; i++) MO_TRY(sweep_put(&axes, &v->axes.axes[i], error));
   MO_TRY(choose_directory(call, runs->directory, error));
   return sweep_plan(&axes, (size_t)v->random, (uint64_t)v->random_seed, runs, error);

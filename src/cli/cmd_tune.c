@@ -7,7 +7,10 @@
 #include "cli/run_options.h"
 #include "cli/study_display.h"
 #include "report/report.h"
+#include "support/run_directory.h"
 #include "support/signals.h"
+#include "train/estimate.h"
+#include "train/run_model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,6 +26,13 @@ static const mo_setting rows[] = {
     RUN_CONFIG_ROW,
     MO_SETTING_NUMBER(tune_values, minutes, "30", 0.05, 1e6, "time for the search"),
     MO_SETTING_INTEGER(tune_values, jobs, "0", 0, 1024, "trials at a time; 0: one per core"),
+    /* That of 'mousse train', with another meaning. */
+    {.name = "out",
+     .type = MO_TYPE_TEXT,
+     .initial = "",
+     .help = "directory of the search (default: tune/OPTIMIZER-PRESET)",
+     .offset = offsetof(tune_values, run.run.out),
+     .size = MO_SETTING_PATH},
 };
 
 /* tune/OPTIMIZER-PRESET, unless --out says where. */
@@ -33,6 +43,19 @@ static void choose_directory(const train_options *run, char directory[MO_SETTING
     snprintf(directory, MO_SETTING_PATH, "%s", given);
   else
     snprintf(directory, MO_SETTING_PATH, "tune/%s-%s", run->optimizer, run->preset);
+}
+
+/* All that can be wrong with a new search, before a directory is made for it. */
+static mousse_status check_run(const train_options *run, const char *directory, mo_error *error)
+{
+  gpt_config config;
+  train_estimate estimate;
+  if (!run_directory_is_free(directory)) return MOUSSE_OK;
+  MO_TRY(options_check(run, error));
+  MO_TRY(run_model_find(run, NULL, NULL, &config, error));
+  MO_TRY(estimate_open(&estimate, run, &config, 1, &run_notices_none, error));
+  estimate_close(&estimate);
+  return MOUSSE_OK;
 }
 
 static mousse_status write_report(const tune_search *t, const cli_invocation *call,
@@ -100,6 +123,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   study_display display = study_display_start(call->quiet);
   int stopped = 0;
   choose_directory(&v->run.run, directory);
+  MO_TRY(check_run(&v->run.run, directory, error));
   MO_TRY(study_program(program, error));
   const tune_request request = {
       .run = v->run.run,
@@ -125,8 +149,9 @@ const cli_command command_tune = {
     .details = "Takes the options of 'mousse train' and searches, with short runs that fit "
                "into the time given, for the learning rate, the momentum and the rates of "
                "embedding and head that end with the lowest loss. Hopeless runs are stopped "
-               "early. The result is in DIR/best.yaml, with a page of all trials next to it. "
-               "If the search is stopped or killed, the same command continues it.\n\n"
+               "early. The result is best.yaml in the directory of the search, with a page "
+               "of all trials next to it. If the search is stopped or killed, the same command "
+               "continues it.\n\n"
                "  mousse tune --data-dir data/book --num-iterations 2000 --minutes 30\n"
                "  mousse tune --data-dir data/book --optimizer muon --out tune/muon\n",
     .settings = MO_SETTINGS(rows),

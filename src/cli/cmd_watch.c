@@ -76,8 +76,8 @@ static mousse_status show_screen(watch_model *model, mo_error *error)
   mo_buffer text = {0};
   if (terminal) fputs("\033[?1049h\033[?25l", stdout);
   do {
-    const screen_size size = {terminal_columns(stdout), terminal ? terminal_rows(stdout) : 0,
-                              terminal_unicode()};
+    const screen_size size = {terminal_has_columns(stdout) ? terminal_columns(stdout) : 0,
+                              terminal ? terminal_rows(stdout) : 0, terminal_unicode()};
     text.size = 0;
     watch_model_refresh(model);
     if (!text_screen(model, size, &text)) break;

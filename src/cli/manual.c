@@ -127,7 +127,9 @@ static const struct {
   environment[] = {
       {"OMP_NUM_THREADS", "how many threads are used where --threads is 0"},
       {"NO_COLOR", "if set and not empty: no colour on terminals"},
-      {"COLUMNS", "width of the terminal, where the system does not know it"},
+      {"COLUMNS",
+       "width of the terminal, where the system does not know it; tables are not cut "
+       "where there is neither"},
       {"LC_ALL, LC_CTYPE, LANG", "if they name UTF-8, progress bars are drawn with lines"},
 };
 

@@ -48,6 +48,11 @@ static void drop_slices(run_values *v, const run_values *given)
   if (!options_slices_fit(&batch, v->run.slices)) v->run.slices = 0;
 }
 
+mousse_status run_options_written(mousse_status status)
+{
+  return status == MOUSSE_BAD_FORMAT ? MOUSSE_INVALID_ARGUMENT : status;
+}
+
 mousse_status run_options_configure(void *values, const void *flags, bool quiet,
                                     mo_error *error)
 {
@@ -55,7 +60,8 @@ mousse_status run_options_configure(void *values, const void *flags, bool quiet,
   const run_values *given = flags;
   const run_notices *notices = quiet ? &run_notices_none : &run_notices_print;
   char path[4096];
-  if (given->config[0] != '\0') return options_read(&v->run, given->config, notices, error);
+  if (given->config[0] != '\0')
+    return run_options_written(options_read(&v->run, given->config, notices, error));
   MO_TRY(find_own_config(&given->run, path, sizeof path, error));
   if (path[0] == '\0') return MOUSSE_OK;
   MO_TRY(options_read(&v->run, path, notices, error));

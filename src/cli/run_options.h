@@ -22,6 +22,10 @@ typedef struct run_values {
 /* Notices to standard error. */
 extern const run_notices run_notices_print, run_notices_none;
 
+/* What reading a file that the user wrote came to: a mistake in it is one of usage (exit code 2),
+ * not damage to a file of ours (3). */
+mousse_status run_options_written(mousse_status status);
+
 /* For cli_command.configure, .take and .more_help. Without --config, a run directory that has a
  * checkpoint gives its own config.yaml: 'mousse train --out DIR' continues. */
 mousse_status run_options_configure(void *values, const void *flags, bool quiet,

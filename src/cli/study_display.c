@@ -68,7 +68,7 @@ void study_display_watch(void *display, const study_runs *runs)
 
 void study_display_end(study_display *display, const study_runs *runs)
 {
-  show(display, runs);
+  if (runs->count > 0) show(display, runs); /* none, where it failed before the first */
   progress_line_end(&display->line);
 }
 

@@ -1,4 +1,4 @@
-/* table.c - tables that fit the terminal. */
+/* table.c - tables that fit the terminal, or are complete where there is none. */
 #include "cli/table.h"
 
 #include "base/text.h"
@@ -86,6 +86,7 @@ static layout fit(const cli_table *table)
   const size_t room = terminal_is(stdout) && columns > 1 ? columns - 1 : columns;
   const layout whole = measure(table);
   layout l = whole;
+  if (!terminal_has_columns(stdout)) return whole;
   if (whole_width(table, &l) > room) l.gap = NARROW_GAP;
   while (whole_width(table, &l) > room) {
     cut(table, &l, whole_width(table, &l) - room);

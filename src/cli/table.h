@@ -1,6 +1,7 @@
 /* table.h - tables that fit the terminal: columns as wide as what is in them; where that is too
  * wide, first gaps become narrower, then the text that may be cut loses its beginning, and
- * last of all columns that can be spared are left out, which is told below the table.
+ * last of all columns that can be spared are left out, which is told below the table. Where
+ * there is no terminal and COLUMNS is not set, tables are complete, for grep and other programs.
  *
  *     cli_table table = {.columns = columns, .column_count = 3};
  *     table_cell(&table, "%s", name);         cell by cell, row by row

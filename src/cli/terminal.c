@@ -22,13 +22,25 @@ bool terminal_is(FILE *stream)
   return isatty(fileno(stream)) == 1;
 }
 
-size_t terminal_columns(FILE *stream)
+/* 0: nobody says. */
+static size_t told_columns(FILE *stream)
 {
   struct winsize size = {0};
   const char *told = getenv("COLUMNS");
   if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   const long columns = told != NULL ? strtol(told, NULL, 10) : 0;
-  return columns > 0 && columns < 10000 ? (size_t)columns : 80;
+  return columns > 0 && columns < 10000 ? (size_t)columns : 0;
+}
+
+bool terminal_has_columns(FILE *stream)
+{
+  return terminal_is(stream) || told_columns(stream) > 0;
+}
+
+size_t terminal_columns(FILE *stream)
+{
+  const size_t columns = told_columns(stream);
+  return columns > 0 ? columns : 80;
 }
 
 size_t terminal_rows(FILE *stream)

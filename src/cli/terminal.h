@@ -13,8 +13,11 @@ void terminal_open_descriptors(void);
 
 bool terminal_is(FILE *stream);
 size_t terminal_columns(FILE *stream); /* 80 for what is not a terminal */
-size_t terminal_rows(FILE *stream);    /* 24 for what is not a terminal */
-bool terminal_unicode(void);           /* by LC_ALL, LC_CTYPE, LANG */
+/* Whether somebody said how wide it is: the terminal, or COLUMNS. What goes to another program
+ * or into a file need not fit anything. */
+bool terminal_has_columns(FILE *stream);
+size_t terminal_rows(FILE *stream); /* 24 for what is not a terminal */
+bool terminal_unicode(void);        /* by LC_ALL, LC_CTYPE, LANG */
 
 typedef enum terminal_style {
   STYLE_NONE,

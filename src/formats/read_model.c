@@ -23,6 +23,18 @@ static mousse_status refuse_gguf(const char *path, mo_error *error)
                  path);
 }
 
+/* Some other file, or weights without their table. */
+static mousse_status refuse_file(const model_place *place, mo_error *error)
+{
+  char path[4096];
+  MO_TRY(mo_path_join(path, sizeof path, place->folder, "config.json", error));
+  if (access(path, F_OK) == 0) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_IO,
+                 "%s: is not a model: there is no config.json next to it; expected a run, a "
+                 "checkpoint, a model folder, or a safetensors file with its config.json",
+                 place->weights);
+}
+
 mousse_status format_read_config(const model_place *place, gpt_config *config, mo_error *error)
 {
   bool foreign = false;
@@ -30,6 +42,7 @@ mousse_status format_read_config(const model_place *place, gpt_config *config, m
   MO_TRY(refuse_gguf(place->weights, error));
   if (llmc_is_checkpoint(place->weights))
     return llmc_read_config(place->weights, config, error);
+  MO_TRY(refuse_file(place, error));
   return hf_load_config(config, &foreign, &family, place->folder, error);
 }
 

@@ -28,7 +28,7 @@ mousse_status report_svg(const json_t *results, const char *directory, mo_error 
 /* Makes the directory; names as of pictures, tables are ID-table.csv. */
 mousse_status report_csv(const json_t *results, const char *directory, mo_error *error);
 
-/* Appended to text. width: columns of the terminal. */
+/* Appended to text. width: columns of the terminal; 0: there is none, and tables are complete. */
 mousse_status report_text(const json_t *results, size_t width, mo_buffer *text,
                           mo_error *error);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 32, WIDEST_CELL = 40, GAP = 2 };
+enum { MOST_COLUMNS = 32, WIDEST_CELL = 40, GAP = 2, USUAL_WIDTH = 80 };
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -28,19 +28,24 @@ static const char *cell_text(const json_t *cell, int decimals, char number[FORM_
   return json_is_number(cell) ? form_decimals(json_number_value(cell), decimals, number) : "-";
 }
 
-static size_t cell_width(const json_t *cell, int decimals)
+static size_t widest_cell(const text_form *form)
+{
+  return form->whole_tables ? SIZE_MAX : WIDEST_CELL;
+}
+
+static size_t cell_width(const text_form *form, const json_t *cell, int decimals)
 {
   char number[FORM_NUMBER];
   const size_t length = form_length(cell_text(cell, decimals, number));
-  return length < WIDEST_CELL ? length : WIDEST_CELL;
+  return length < widest_cell(form) ? length : widest_cell(form);
 }
 
 static void print_cell(text_form *form, const json_t *cell, const column *c)
 {
   char number[FORM_NUMBER];
-  const size_t space = c->width - cell_width(cell, c->decimals);
+  const size_t space = c->width - cell_width(form, cell, c->decimals);
   if (c->numbers) form_repeat(form, " ", space);
-  form_foreign_end(form, cell_text(cell, c->decimals, number), c->kept, WIDEST_CELL);
+  form_foreign_end(form, cell_text(cell, c->decimals, number), c->kept, widest_cell(form));
   if (!c->numbers) form_repeat(form, " ", space);
 }
 
@@ -83,15 +88,16 @@ static size_t kept_of(const json_t *rows, size_t index)
   return json_array_size(rows) > 1 && alike > FRONT ? FRONT : WIDEST_CELL;
 }
 
-static column measure(const json_t *name, const json_t *rows, size_t index)
+static column measure(const text_form *form, const json_t *name, const json_t *rows,
+                      size_t index)
 {
-  column c = {.width = cell_width(name, FORM_FREE),
+  column c = {.width = cell_width(form, name, FORM_FREE),
               .numbers = true,
               .decimals = decimals_of(rows, index),
               .kept = kept_of(rows, index)};
   for (size_t r = 0; r < json_array_size(rows); r++) {
     const json_t *cell = json_array_get(json_array_get(rows, r), index);
-    const size_t width = cell_width(cell, c.decimals);
+    const size_t width = cell_width(form, cell, c.decimals);
     if (width > c.width) c.width = width;
     c.numbers = c.numbers && !json_is_string(cell);
   }
@@ -117,7 +123,8 @@ static size_t columns_that_fit(const text_form *form, const column *columns, siz
 {
   size_t end = first;
   *total = columns[0].width;
-  while (end < count && (end == first || 2 + *total + GAP + columns[end].width <= form->width))
+  while (end < count && (end == first || form->whole_tables ||
+                         2 + *total + GAP + columns[end].width <= form->width))
     *total += GAP + columns[end++].width;
   return end;
 }
@@ -129,7 +136,8 @@ static void print_table(text_form *form, const json_t *table)
   const json_t *rows = json_object_get(table, "rows");
   const size_t all = json_array_size(names), count = all < MOST_COLUMNS ? all : MOST_COLUMNS;
   column columns[MOST_COLUMNS];
-  for (size_t c = 0; c < count; c++) columns[c] = measure(json_array_get(names, c), rows, c);
+  for (size_t c = 0; c < count; c++)
+    columns[c] = measure(form, json_array_get(names, c), rows, c);
   form_wrap(form, "", text_of(table, "title"));
   for (size_t first = 1, end = 1; count > 0 && end <= count; first = end) {
     size_t total = 0;
@@ -167,7 +175,8 @@ static void print_figure(text_form *form, const json_t *figure)
 
 mousse_status report_text(const json_t *results, size_t width, mo_buffer *text, mo_error *error)
 {
-  text_form form = {.text = text, .width = width < 40 ? 40 : width};
+  text_form form = {.text = text, .width = width, .whole_tables = width == 0};
+  if (width < 40) form.width = width == 0 ? USUAL_WIDTH : 40;
   MO_TRY(results_check(results, error));
   const json_t *notes = json_object_get(results, "notes");
   const json_t *figures = json_object_get(results, "figures");

@@ -11,6 +11,7 @@
 typedef struct text_form {
   mo_buffer *text; /* borrowed */
   size_t width;
+  bool whole_tables; /* neither cut nor divided, however wide */
   bool no_memory;
 } text_form;
 

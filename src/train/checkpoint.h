@@ -98,6 +98,9 @@ typedef struct checkpoint_list {
 
 mousse_status checkpoint_list_open(checkpoint_list *list, const char *root, mo_error *error);
 void checkpoint_list_close(checkpoint_list *list);
+/* Fails for a directory without a checkpoint that can be used: as a run of which none was ever
+ * saved, or else with the reason given. */
+mousse_status checkpoint_missing(const char *run, const char *reason, mo_error *error);
 
 /* What can be told about one without reading its weights. */
 typedef struct checkpoint_info {

@@ -106,6 +106,28 @@ void checkpoint_list_close(checkpoint_list *list)
   *list = (checkpoint_list){0};
 }
 
+/* Whether it is a run that took steps, of which nothing was kept. */
+static bool never_saved(const char *run)
+{
+  char root[4096], log[4096];
+  checkpoint_list list;
+  if (mo_path_join(root, sizeof root, run, CHECKPOINT_FOLDER, NULL) != MOUSSE_OK ||
+      mo_path_join(log, sizeof log, run, "log.txt", NULL) != MOUSSE_OK ||
+      access(root, F_OK) != 0 || access(log, F_OK) != 0 ||
+      checkpoint_list_open(&list, root, NULL) != MOUSSE_OK)
+    return false;
+  const bool none = list.count == 0;
+  checkpoint_list_close(&list);
+  return none;
+}
+
+mousse_status checkpoint_missing(const char *run, const char *reason, mo_error *error)
+{
+  if (!never_saved(run)) return mo_fail(error, MOUSSE_IO, "%s: %s", run, reason);
+  return mo_fail(error, MOUSSE_IO,
+                 "%s: is a run of which no checkpoint was ever saved; see its log.txt", run);
+}
+
 /* The files above and the manifest, also while they were being written. */
 static bool is_ours(const char *name)
 {

@@ -16,8 +16,9 @@
  *
  *     {"step", "time", "event": "started", "parameters", "ranks", "threads", "flops_per_token",
  *      "flops_per_second"}                          the last: of matrix products, as measured
- *     {"step", "time", "event": "checkpoint" | "ended"}
+ *     {"step", "time", "event": "checkpoint"}
  *     {"step", "time", "event": "sample" | "notice", "text"}
+ *     {"step", "time", "event": "ended", "text"}    METRICS_COMPLETE, METRICS_ASKED or an error
  *
  * A resumed run first cuts off what is later than its checkpoint, so no step is there twice. A
  * file that cannot be written is given up with a notice: logs never stop training.
@@ -79,6 +80,9 @@ void metrics_not_synced(train_metrics *metrics, int reason);
 /* A line of events.jsonl; takes the members that it has besides, which may be NULL. */
 void metrics_event(train_metrics *metrics, uint64_t step, const char *event,
                    struct json_t *members);
+/* What "ended" says of a run that did not fail. */
+#define METRICS_COMPLETE "complete"
+#define METRICS_ASKED    "asked to stop"
 /* One with a text, which may be of any bytes. */
 void metrics_tell(train_metrics *metrics, uint64_t step, const char *event, const char *text,
                   size_t length);

@@ -19,10 +19,10 @@ static bool is_directory(const char *path)
 
 static mousse_status no_model(const char *path, mo_error *error)
 {
-  return mo_fail(error, MOUSSE_IO,
-                 "%s: has neither model.safetensors nor a checkpoint in it; expected a run, a "
-                 "checkpoint, a model folder or a file of weights",
-                 path);
+  return checkpoint_missing(path,
+                            "has neither model.safetensors nor a checkpoint in it; expected a "
+                            "run, a checkpoint, a model folder or a file of weights",
+                            error);
 }
 
 /* Only some steps are kept: which? */

@@ -200,13 +200,37 @@ static const char *our_spelling(const char *text)
   return strcmp(text, "False") == 0 ? "false" : text;
 }
 
+/* A word where every optimizer that has the option expects a number: refused here, where the
+ * line of a file is known. Everything else is for the chosen optimizer to judge. */
+static mousse_status check_number(const char *key, const char *option, const char *text,
+                                  mo_error *error)
+{
+  double number = 0;
+  bool known = false;
+  const char *algorithm = NULL;
+  if (text[0] == '\0' || strcmp(text, "auto") == 0 || mo_parse_double(text, &number))
+    return MOUSSE_OK;
+  for (size_t i = 0; (algorithm = mousse_algorithm_name(i)) != NULL; i++) {
+    const mousse_option *found = options_of_algorithm(algorithm, option);
+    if (found != NULL && found->choices != NULL) return MOUSSE_OK;
+    known = known || found != NULL;
+  }
+  if (!known) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "option '%s': '%.60s' is not a number", key,
+                 text);
+}
+
 mousse_status options_set(train_options *run, const char *key, const char *text,
                           const run_notices *notices, mo_error *error)
 {
   bool scalar = false;
   const char *name = optimizer_key(key, &scalar);
   const mo_setting *row = mo_settings_find(&train_settings, key);
-  if (name != NULL || is_optimizer_row(row)) text = our_spelling(text);
+  const bool is_row = is_optimizer_row(row);
+  if (name != NULL || is_row) {
+    text = our_spelling(text);
+    MO_TRY(check_number(key, is_row ? more[row - rows].option : name, text, error));
+  }
   if (name != NULL) return set_option(run, scalar, name, text, error);
   if (row == NULL && is_foreign(key)) {
     run_notify(notices, "'%s' has no meaning here and is ignored", key);

@@ -52,9 +52,6 @@ static mousse_status initialise(train_session *s, const run_notices *notices, mo
 static mousse_status open_directory(train_session *s, const run_notices *notices,
                                     uint64_t *step, bool *found, mo_error *error)
 {
-  MO_TRY(options_directory(s->given, s->directory, sizeof s->directory, error));
-  MO_TRY(mo_path_join(s->checkpoints, sizeof s->checkpoints, s->directory, CHECKPOINT_FOLDER,
-                      error));
   MO_TRY(run_directory_take(s->directory, error));
   MO_TRY(run_lock_take(&s->lock, s->directory, error));
   MO_TRY(mo_make_directories(s->checkpoints, error));
@@ -142,19 +139,51 @@ static mousse_status open_model(train_session *s, const gpt_config *config,
 /* Where a run begins or goes on, as rank 0 finds it. */
 typedef struct run_position {
   uint64_t step, found; /* the checkpoint to continue from, if one was found */
+  uint64_t is_new;      /* its directory is yet to be made */
   gpt_config config;
   char weights_folder[4096]; /* of the checkpoint or of --init, whose tokenizer counts; or "" */
 } run_position;
+
+/* A new directory is not made before data and options are known to be good: a mistake must not
+ * leave one behind. */
+static mousse_status find_checkpoint(train_session *s, const run_notices *notices,
+                                     run_position *at, mo_error *error)
+{
+  bool found = false;
+  MO_TRY(options_directory(s->given, s->directory, sizeof s->directory, error));
+  MO_TRY(mo_path_join(s->checkpoints, sizeof s->checkpoints, s->directory, CHECKPOINT_FOLDER,
+                      error));
+  at->is_new = run_directory_is_free(s->directory);
+  if (!at->is_new) MO_TRY(open_directory(s, notices, &at->step, &found, error));
+  at->found = found;
+  if (found || s->given->data_dir[0] != '\0') return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "%s: there is no run here to continue; check the name, or give --data-dir "
+                 "DIRECTORY to start one",
+                 s->directory);
+}
+
+/* Of a run whose data, options and model are good. */
+static mousse_status make_directory(train_session *s, const run_notices *notices,
+                                    mo_error *error)
+{
+  uint64_t step = 0;
+  bool found = false;
+  MO_TRY(open_directory(s, notices, &step, &found, error));
+  if (!found) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_IO,
+                 "%s: another process has just trained here; the same command continues its "
+                 "run",
+                 s->directory);
+}
 
 static mousse_status find_position(train_session *s, const run_notices *notices,
                                    run_position *at, mo_error *error)
 {
   model_files files;
-  bool found = false;
   char path[4096], *folder = at->weights_folder;
-  MO_TRY(open_directory(s, notices, &at->step, &found, error));
-  at->found = found;
-  if (found) {
+  MO_TRY(find_checkpoint(s, notices, at, error));
+  if (at->found) {
     MO_TRY(checkpoint_path(folder, sizeof at->weights_folder, s->checkpoints, at->step,
                            CHECKPOINT_FINAL, error));
     MO_TRY(mo_path_join(path, sizeof path, folder, "trainer.json", error));
@@ -163,7 +192,7 @@ static mousse_status find_position(train_session *s, const run_notices *notices,
     MO_TRY(model_files_find(&files, s->given->init, NULL, error));
     memcpy(folder, files.folder, sizeof files.folder);
   }
-  return run_model_find(s->given, found ? folder : NULL, notices, &at->config, error);
+  return run_model_find(s->given, at->found ? folder : NULL, notices, &at->config, error);
 }
 
 static mousse_status compare_data(const train_session *s, mo_error *error)
@@ -272,6 +301,7 @@ static mousse_status open_at(train_session *s, const run_position *at,
   MO_TRY(mo_ranks_spread(comm, &s->state, sizeof s->state, error));
   if (session_is_over(s)) return MOUSSE_OK;
   MO_TRY(mo_ranks_agree(comm, open_model(s, &at->config, notices, error), error));
+  if (at->is_new) MO_TRY(MO_FIRST_RANK(comm, make_directory(s, notices, error), error));
   MO_TRY(MO_FIRST_RANK(comm, check_room(s, at->found, notices, error), error));
   MO_TRY(open_writer(s, notices, error));
   return load_weights(s, at, notices, error);

@@ -280,8 +280,8 @@ static mousse_status execute(trainer *t, train_outcome *outcome, mo_error *error
   outcome->signal = t->stop;
   if (status != MOUSSE_OK) metrics_note(&t->metrics, error->text);
   const char *end = status != MOUSSE_OK            ? error->text
-                    : session_is_over(&t->session) ? "complete"
-                                                   : "asked to stop";
+                    : session_is_over(&t->session) ? METRICS_COMPLETE
+                                                   : METRICS_ASKED;
   metrics_tell(&t->metrics, t->session.state.step, "ended", end, strlen(end));
   metrics_close(&t->metrics);
   return status;

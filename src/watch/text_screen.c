@@ -20,6 +20,12 @@ typedef struct screen_plan {
   size_t name, curve;
 } screen_plan;
 
+/* As wide as it takes to show every name. */
+static size_t columns_for(size_t longest)
+{
+  return FIXED + (longest > LEAST_NAME ? longest : LEAST_NAME) + 1 + LONGEST_CURVE;
+}
+
 static screen_plan plan_of(size_t columns, size_t longest)
 {
   const size_t room = columns > FIXED + LEAST_NAME ? columns - FIXED : LEAST_NAME;
@@ -153,10 +159,12 @@ static void put_runs(text_form *form, const watch_model *m, screen_plan plan,
 
 bool text_screen(watch_model *m, screen_size size, mo_buffer *text)
 {
-  text_form form = {.text = text, .width = size.columns};
   size_t running = 0;
   watch_model_lock(m);
-  const screen_plan plan = plan_of(size.columns, longest_name(m));
+  const size_t longest = longest_name(m);
+  text_form form = {.text = text,
+                    .width = size.columns > 0 ? size.columns : columns_for(longest)};
+  const screen_plan plan = plan_of(form.width, longest);
   for (size_t i = 0; i < m->count; i++) running += m->runs[i]->running;
   put_head(&form, m, plan, running);
   put_runs(&form, m, plan, &size);

@@ -6,7 +6,7 @@
 #include "watch/watch_model.h"
 
 typedef struct screen_size {
-  size_t columns, rows; /* rows 0: as many as it takes */
+  size_t columns, rows; /* 0: as many as it takes */
   bool unicode;         /* bars; otherwise digits */
 } screen_size;
 

@@ -1,5 +1,6 @@
 /* watched_course.c - metrics.jsonl and events.jsonl of a run, followed. */
 #include "study/metrics_line.h"
+#include "train/metrics.h"
 #include "watch/watched_run.h"
 
 #include <math.h>
@@ -91,6 +92,14 @@ static void keep(json_t *list, json_t *entry, size_t most)
   if (json_array_size(list) > most) json_array_remove(list, 0);
 }
 
+/* One that took all its steps may have failed to save them. */
+static bool is_failure(const json_t *ended)
+{
+  const char *text = json_string_value(json_object_get(ended, "text"));
+  return text != NULL && strcmp(text, METRICS_COMPLETE) != 0 &&
+         strcmp(text, METRICS_ASKED) != 0;
+}
+
 static void take_event(void *user, const char *text, size_t size)
 {
   watched_run *run = user;
@@ -99,6 +108,7 @@ static void take_event(void *user, const char *text, size_t size)
   if (kind != NULL && json_is_integer(json_object_get(entry, "step"))) {
     const bool sample = strcmp(kind, "sample") == 0;
     keep(sample ? run->samples : run->happened, entry, sample ? MOST_SAMPLES : MOST_EVENTS);
+    run->failed = strcmp(kind, "ended") == 0 && is_failure(entry);
     if (strcmp(kind, "started") == 0) {
       json_decref(run->started);
       run->started = json_incref(entry);
@@ -114,6 +124,7 @@ static void forget_events(void *user)
   json_array_clear(run->samples);
   json_decref(run->started);
   run->started = NULL;
+  run->failed = false;
 }
 
 bool watched_course_read(watched_run *run, int directory, size_t most, bool *more)

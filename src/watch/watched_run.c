@@ -82,7 +82,8 @@ static void conclude(watched_run *run)
     r->final_bits =
         series_mean(series_at(&run->validations, run->validations.count - 1, VALIDATION_BITS));
   r->complete = r->result.status == RECORD_COMPLETE ||
-                (r->result.status == RECORD_UNKNOWN && took_all_steps(run) && !run->running);
+                (r->result.status == RECORD_UNKNOWN && took_all_steps(run) && !run->running &&
+                 !run->failed);
 }
 
 bool watched_run_read(watched_run *run, int root, const lock_list *locks, size_t most,
@@ -117,7 +118,8 @@ const char *watched_run_state(const watched_run *run)
 {
   if (run->running) return "running";
   const char *state = run_record_state(&run->record);
-  return strcmp(state, "not finished") == 0 ? "stopped" : state;
+  if (strcmp(state, "not finished") != 0) return state;
+  return run->failed ? "failed" : "stopped";
 }
 
 double watched_run_rate(const watched_run *run)

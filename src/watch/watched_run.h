@@ -60,6 +60,7 @@ typedef struct watched_run {
   json_t *happened, *samples; /* owned arrays: the newest events and samples */
   json_t *started;            /* owned: the last event "started"; NULL: none */
   curvature_map *curvature;   /* owned; NULL while nobody looks at it */
+  bool failed;                /* its last event tells of an error that ended it */
   bool running, present;
   uint64_t version; /* of the model when it changed last */
 } watched_run;
@@ -77,7 +78,7 @@ bool watched_run_read(watched_run *run, int root, const lock_list *locks, size_t
  * for any more is released by watched_run_read. */
 curvature_map *watched_run_curvature(watched_run *run, int root, size_t most, bool *more);
 
-/* "running", "stopped", or as run_record_state has it. */
+/* "running", "stopped", "failed", or as run_record_state has it. */
 const char *watched_run_state(const watched_run *run);
 
 double watched_run_left(const watched_run *run); /* seconds to its end; NaN: not known */

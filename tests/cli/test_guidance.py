@@ -111,6 +111,18 @@ class Guidance(ProgramTest):
                 room = 80 if "help" in words[0] or "--help" in words else columns
                 self.assertLessEqual(len(longest), room, (words, longest))
 
+    def test_tables_for_other_programs_are_complete(self):
+        """Neither a terminal nor COLUMNS says how wide it may be."""
+        name = 3 * "a-name-that-is-longer-than-its-column-" + "b"
+        self.done("train", *TRAIN, "--out", "runs/" + name)
+        environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+        for words, whole in ((("params", "--preset", "nano", "--optimizer", "mousse"), "transformer.h.0.attn.c_q.weight"),
+                             (("report", "runs", "--text"), name), (("watch", "runs", "--terminal"), name)):
+            process = subprocess.run([MOUSSE, *words], cwd=self.shared, capture_output=True, text=True, timeout=600,
+                                     env=environment)
+            self.assertIn(whole, process.stdout, words)
+            self.assertNotIn("left out", process.stdout)
+
     def test_narrow_tables_tell_rows_apart(self):
         shown = self.done("params", "--preset", "162M", COLUMNS="60").stdout.splitlines()
         self.assertIn("(left out to fit: role, decay)", shown)

@@ -119,6 +119,7 @@ class Tokenize(ProgramTest):
 
     def test_data_says_what_it_looked_at(self):
         self.assertIn("nothere: No such file", self.failure(1, "data", "nothere"))
+        self.assertIn("no*.bin: there is no token shard of this name", self.failure(1, "data", "no*.bin"))
         os.mkdir(self.path("empty"))
         self.assertIn("empty: no *_train_*.bin", self.failure(1, "data", "empty"))
         self.write("one.bin", struct.pack("<3i", 20240520, 1, 2).ljust(1024, b"\0") + b"\1\0\2\0")

@@ -29,7 +29,11 @@ class Usage(ProgramTest):
         self.assertIn("'mousse --help' lists them", self.failure(2, "zzz"))
         self.assertIn("did you mean 'out'", self.failure(2, "tokenize", "x", "--uot", "y"))
         self.assertIn("needs a value", self.failure(2, "tokenize", "x", "--out"))
-        self.assertIn("option 'opt.mu' needs a value", self.failure(2, "train", "--opt.mu"))
+        for option, expected in (("--opt.mu", "--opt.mu needs a value"), ("--lr", "--lr needs a value: --lr NUMBER"),
+                                 ("--data-dir", "--data-dir needs a value: --data-dir DIR"),
+                                 ("--batch-size", "--batch-size needs a value: a whole number from 1")):
+            self.assertIn(expected, self.failure(2, "train", option))
+        self.assertIn("--batch-size needs a value", self.failure(2, "sweep", "--batch-size"))
         self.assertIn("there is no option '-x'", self.failure(2, "tokenize", "-x"))
         self.assertIn("needs INPUT", self.failure(2, "tokenize"))
         self.assertIn("at most 1 argument, but 'b'", self.failure(2, "data", "a", "b"))

@@ -98,6 +98,15 @@ class Tune(ProgramTest):
         self.assertIn("num_iterations: 1000000", best)
         self.assertIn("too short", self.failure(2, *words, "--batch-size", "4096", "--out", "no", "--minutes", "0.05"))
 
+    def test_mistakes_are_told_before_anything_is_made(self):
+        for status, words in ((2, ("--optimizer", "muom")), (1, ("--data-dir", "elsewhere")), (2, ("--opt.grft", "1"))):
+            said = self.failure(status, "tune", "--data-dir", "data", *words)
+            self.assertNotIn("runs", said)
+        self.assertIn("no data: give --data-dir", self.failure(2, "tune"))
+        self.assertIn(b"directory of the search (default: tune/OPTIMIZER-PRESET)",
+                      b" ".join(self.output("tune", "--help").split()))
+        self.assertFalse(os.path.exists(self.path("tune")))
+
     def test_a_directory_of_others_is_refused(self):
         os.mkdir(self.path("mine"))
         self.write("mine/results.json", b"mine")

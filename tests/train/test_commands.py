@@ -62,10 +62,11 @@ class Commands(unittest.TestCase):
         for text, expected in (("lrr: 1\n", "line 1: there is no option 'lrr'; did you mean"),
                                ("lr: 1\nlr: 2\n", "'lr' is given twice"),
                                ("batch_size: [1, 2]\n", "found a list"),
-                               ("- 1\n", "key: value"), ("lr: b: c\n", "not YAML")):
+                               ("- 1\n", "key: value"), ("out: b: c\n", "not YAML"), ("seed: 1\nlr 0.1\n", "line 3: not YAML"),
+                               ("seed: 1\nlr: high\n", "bad.yaml: line 2: option 'lr': 'high' is not a number"),
+                               ("opt:\n  mu: x\n", "bad.yaml: line 2: option 'opt.mu': 'x' is not a number")):
             bad.write_text(text)
-            self.assertIn(expected, self.lab.call("train", "--config", bad, "--dry-run",
-                                                  check=False).stderr)
+            self.assertIn(expected, self.failure(2, "train", "--config", bad, "--dry-run"))
         self.assertIn("did you mean 'muon'?", self.failure(2, "train", "--optimizer", "muonn"))
         self.assertIn("choose from mousse, muon", self.failure(2, "train", "--optimizer", "zzzzz"))
         self.assertIn("give --data-dir", self.failure(2, "train", "--out",
@@ -93,8 +94,19 @@ class Commands(unittest.TestCase):
         self.assertIn("gpt2: there is no such tokenizer",
                       self.failure(1, "tokenize", file, "--tokenizer", "gpt2", "--out", self.lab.folder / "y"))
         self.assertIn("no model: give --init", self.failure(2, "generate"))
+        self.assertIn("text.txt: is not a model: there is no config.json next to it; expected a run, a checkpoint",
+                      self.failure(1, "generate", "--init", file))
         self.assertIn("does not divide", self.failure(2, "train", "--batch-size", "5",
                                                       "--device-batch-size", "2"))
+
+    def test_a_mistake_leaves_no_directory(self):
+        out, data = self.lab.folder / "mistyped" / "run", ("--data-dir", self.lab.data)
+        self.assertIn("run: there is no run here to continue; check the name, or give --data-dir",
+                      self.failure(2, "train", "--out", out))
+        self.failure(1, "train", "--out", out, "--data-dir", "nowhere")
+        for words in (("--opt.grft", "1"), ("--lr", "abc"), ("--vocab-size", "7")):
+            self.failure(2, "train", "--out", out, *data, *words)
+        self.assertFalse(out.parent.exists())
 
     def one_layer(self):
         out = self.lab.folder / "one-layer"

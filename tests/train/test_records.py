@@ -291,9 +291,15 @@ class Records(unittest.TestCase):
         def small():
             resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
 
-        said = self.failure(1, *self.lab.command(self.lab.folder / "limited", "mousse", 2),
-                            preexec_fn=small)
+        out = self.lab.folder / "limited"
+        said = self.failure(1, *self.lab.command(out, "mousse", 2), preexec_fn=small)
         self.assertIn("File too large", said)
+        for words in (("checkpoint", "list", out), ("generate", "--init", out)):
+            self.assertIn("limited: is a run of which no checkpoint was ever saved; see its log.txt",
+                          self.failure(1, *words))
+        screen = self.lab.call("watch", out, "--terminal").stdout
+        self.assertIn(" failed ", screen)
+        self.assertNotIn("complete", screen)
 
     # --- comparable numbers ----------------------------------------------------------------
 

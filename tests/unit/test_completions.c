@@ -49,7 +49,8 @@ static void test_bad_pairs(void **state)
     const char *name, *data, *expected;
   } cases[] = {
       {"a.txt", "{\"prompt\": \"a\", \"answer\": \"b\"}", "are read from JSON lines"},
-      {"a.jsonl", "{\"prompt\": \"a\"}", "line 1 has no text in field 'answer'"},
+      {"a.jsonl", "{\"prompt\": \"a\"}",
+       "line 1 has no text in field 'answer'; --completion-field NAME"},
       {"a.jsonl", "{\"answer\": \"a\"}\n{\"answer\": \"\"}",
        "line 2: the completion 'answer' is"},
       {"a.jsonl", "{\"prompt\": 3, \"answer\": \"a\"}", "line 1 has no text in field 'prompt'"},

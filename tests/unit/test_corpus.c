@@ -86,7 +86,8 @@ static void test_json_lines(void **state)
     const char *text, *word;
   } bads[] = {
       {"{\"text\": \"a\"}\n{\"text\": \"b\"\n", "line 2"},
-      {"{\"txt\": \"a\"}\n", "line 1 has no text in field 'text'"},
+      {"{\"txt\": \"a\"}\n",
+       "line 1 has no text in field 'text'; --field NAME chooses another"},
       {"{\"text\": 7}\n", "line 1 has no text"},
       {"[1]\n", "line 1 has no text"},
       {"{\"text\": \"\xff\"}\n", "line 1"},

@@ -265,6 +265,28 @@ static void a_model_follows_its_runs(void **state)
   watch_model_close(&m);
 }
 
+#define ENDED(step, text)                                                                      \
+  "{\"step\": " #step ", \"time\": 1, \"event\": \"ended\", \"text\": \"" text "\"}\n"
+
+/* All steps were taken, but their result could not be written; then the run went on. */
+static void a_run_that_could_not_save_has_failed(void **state)
+{
+  watch_model m;
+  mo_error error = {{0}};
+  make_run(state, "a", "num_iterations: 2\n", STEP(1, 5) STEP(2, 4));
+  append(state, "a/events.jsonl", ENDED(2, "a/model: cannot write: File too large"));
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  assert_string_equal(watched_run_state(m.runs[0]), "failed");
+  append(state, "a/events.jsonl", "{\"step\": 0, \"time\": 2, \"event\": \"started\"}\n");
+  watch_model_refresh(&m);
+  assert_string_equal(watched_run_state(m.runs[0]), "complete");
+  append(state, "a/events.jsonl", ENDED(2, "complete"));
+  watch_model_refresh(&m);
+  assert_string_equal(watched_run_state(m.runs[0]), "complete");
+  watch_model_close(&m);
+}
+
 /* As a process leaves them that was killed between making and writing them. */
 static void a_run_of_empty_files_is_a_run(void **state)
 {
@@ -289,6 +311,7 @@ int main(void)
       scratch_test(a_line_without_end_is_passed_over),
       scratch_test(links_and_pipes_are_not_opened),
       scratch_test(a_model_follows_its_runs),
+      scratch_test(a_run_that_could_not_save_has_failed),
       scratch_test(a_run_of_empty_files_is_a_run),
       cmocka_unit_test(series_keep_extremes),
       cmocka_unit_test(scanned_steps_are_the_parsed_ones),

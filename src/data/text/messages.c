@@ -50,7 +50,9 @@ mousse_status messages_read(message_list *list, const char *path, uint64_t line,
   list->count = 0;
   if (!json_is_array(messages))
     return mo_fail(error, MOUSSE_BAD_FORMAT,
-                   "%s: line %llu has no list of messages in field '%s'", path, number, field);
+                   "%s: line %llu has no list of messages in field '%s'; --messages-field NAME "
+                   "chooses another",
+                   path, number, field);
   json_array_foreach(messages, i, message)
   {
     char where[512];

@@ -210,14 +210,17 @@ static mousse_status parse_object(const char *path, uint64_t line, const char *d
                  problem.column, problem.text);
 }
 
+/* option: the one of 'mousse tokenize' that names the field. */
 static mousse_status add_field(const char *path, uint64_t line, const json_t *object,
-                               const char *field, mo_buffer *text, mo_error *error)
+                               const char *field, const char *option, mo_buffer *text,
+                               mo_error *error)
 {
   const json_t *value = json_object_get(object, field);
   const unsigned long long number = line;
   if (!json_is_string(value))
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %llu has no text in field '%s'", path,
-                   number, field);
+    return mo_fail(error, MOUSSE_BAD_FORMAT,
+                   "%s: line %llu has no text in field '%s'; %s NAME chooses another", path,
+                   number, field, option);
   if (mo_buffer_add(text, json_string_value(value), json_string_length(value)))
     return MOUSSE_OK;
   return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for line %llu", path, number);
@@ -228,7 +231,7 @@ mousse_status source_parse_line(const char *path, uint64_t line, const char *dat
 {
   json_t *object = NULL;
   MO_TRY(parse_object(path, line, data, size, &object, error));
-  const mousse_status status = add_field(path, line, object, field, text, error);
+  const mousse_status status = add_field(path, line, object, field, "--field", text, error);
   json_decref(object);
   return status;
 }
@@ -239,9 +242,9 @@ static mousse_status add_pair(const char *path, uint64_t line, const json_t *obj
 {
   const size_t before = text->size;
   if (json_object_get(object, field) != NULL)
-    MO_TRY(add_field(path, line, object, field, text, error));
+    MO_TRY(add_field(path, line, object, field, "--field", text, error));
   *prompt = text->size - before;
-  MO_TRY(add_field(path, line, object, completion, text, error));
+  MO_TRY(add_field(path, line, object, completion, "--completion-field", text, error));
   if (text->size - before > *prompt) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %llu: the completion '%s' is empty", path,
                  (unsigned long long)line, completion);
