@@ -20,14 +20,26 @@ enum {
   MEMORIES = 2, /* of 1 / (1 - beta) steps, after which the statistics count as full */
 };
 
+/* Factors that are made from each other: one alone is nothing. */
+static bool needs_both(const mo_stage_options *o)
+{
+  return o->inner == MO_INNER_FISHER || o->inner == MO_INNER_KL;
+}
+
+/* An eigenbasis, and a factor of those that need both, is of a side that is not cut. */
+static bool takes_blocks(const mo_stage_options *o)
+{
+  return o->inner == MO_INNER_KRON || o->inner == MO_INNER_SUM;
+}
+
 mo_side mo_kron_side(const mo_stage_options *o, mo_shape shape, bool right)
 {
   const bool small_is_right =
       shape.cols < shape.rows || (shape.cols == shape.rows && o->sides == MO_SIDES_SMALL_RIGHT);
-  const bool used = o->sides == MO_SIDES_BOTH ||
+  const bool used = o->sides == MO_SIDES_BOTH || needs_both(o) ||
                     o->sides == (right ? MO_SIDES_RIGHT : MO_SIDES_LEFT) ||
                     (o->sides >= MO_SIDES_SMALL && right == small_is_right);
-  const mo_side side = mo_side_make(shape, right, (size_t)o->block);
+  const mo_side side = mo_side_make(shape, right, takes_blocks(o) ? (size_t)o->block : 0);
   const bool short_enough =
       o->max_precond_dim == 0.0 || (double)side.size <= o->max_precond_dim;
   return used && short_enough ? side : (mo_side){.right = right};

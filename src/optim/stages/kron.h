@@ -4,8 +4,9 @@
 
 #include "optim/stages/fused.h"
 
-/* The side that the options `sides`, `block` and `max_precond_dim` make of rows or columns;
- * size 0: it is not preconditioned. */
+/* The side that the options `sides`, `block` and `max_precond_dim` make of rows or columns, as far
+ * as the inner preconditioner follows them; size 0: it is not preconditioned. Memory and work of a
+ * stage both go by it. */
 mo_side mo_kron_side(const mo_stage_options *o, mo_shape shape, bool right);
 
 /* For relatives that share kron's four arrays: the arrays and the workspace; statistics and roots as kron has them; x brought

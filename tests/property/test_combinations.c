@@ -1,0 +1,60 @@
+/* test_combinations.c - options together that nobody tried together: pairs of spectral's
+ * choices. */
+#include "property/harness.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The weights of a 20 x 12 matrix under spectral after 5 steps; free(). */
+static float *spectral_weights(const char *options, double gain)
+{
+  rig r;
+  rig_single(&r, NULL, "spectral", 20, 12, options);
+  for (uint64_t t = 1; t <= 5; t++) {
+    rig_gradients(&r, t);
+    for (size_t i = 0; i < r.params[0].count; i++) r.params[0].grad[i] *= (float)gain;
+    assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+  }
+  float *weights = rig_weights(&r);
+  rig_stop(&r);
+  return weights;
+}
+
+/* ||x - y|| / ||y|| of the 20 x 12 weights under two settings. */
+static double apart(const char *options, double gain, const char *others)
+{
+  float *x = spectral_weights(options, gain), *y = spectral_weights(others, 1);
+  double squares = 0, all = 0;
+  for (size_t i = 0; i < 20 * 12; i++) {
+    squares += pow((double)x[i] - (double)y[i], 2);
+    all += pow((double)y[i], 2);
+  }
+  free(x);
+  free(y);
+  return sqrt(squares / all);
+}
+
+/* Preconditioners that need whole sides, or both, have them whatever `block` and `sides` say. */
+static void test_whole_sides_are_not_cut(void **state)
+{
+  (void)state;
+  static const char *const rows[][2] = {{"fisher", "block=5"},     {"fisher", "sides=left"},
+                                        {"fisher", "sides=right"}, {"fisher", "sides=small"},
+                                        {"rms", "block=5"},        {"sinkhorn", "block=5"},
+                                        {"kl", "block=5"},         {"kl", "sides=small"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char options[200], whole[120];
+    snprintf(whole, sizeof whole, "inner=%s refresh_every=2", rows[i][0]);
+    snprintf(options, sizeof options, "%s %s", whole, rows[i][1]);
+    if (apart(options, 1, whole) != 0) fail_msg("%s", options);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_whole_sides_are_not_cut),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
