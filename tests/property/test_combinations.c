@@ -51,10 +51,26 @@ static void test_whole_sides_are_not_cut(void **state)
   }
 }
 
+/* Roots are of statistics, before the step or after it, and have their scale alone. */
+static void test_statistics_are_scale_free(void **state)
+{
+  (void)state;
+  static const char *const inner[] = {"kron", "sum"}, *const of[] = {"gradient", "momentum"},
+                           *const when[] = {"before", "after"};
+  for (int i = 0; i < 8; i++) {
+    char options[120];
+    snprintf(options, sizeof options, "inner=%s stats_of=%s stats_when=%s refresh_every=1",
+             inner[i & 1], of[i >> 1 & 1], when[i >> 2]);
+    const double by_scale = apart(options, 1048576, options);
+    if (!(by_scale < 1e-5)) fail_msg("%s: a gradient's scale changes %g", options, by_scale);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_whole_sides_are_not_cut),
+      cmocka_unit_test(test_statistics_are_scale_free),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

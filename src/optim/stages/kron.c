@@ -144,8 +144,14 @@ static double power_of(const mo_step *s, mo_side side)
   return s->fused && is_long ? 2.0 * s->o->alpha : s->o->alpha;
 }
 
-/* One side's root, when it is due. With statistics of the momentum x the present one counts
- * 1 + beta times, as PMuon has it: once more in a copy. */
+/* With statistics of the momentum the one that is about to be whitened counts 1 + beta times, as
+ * PMuon has it. After the step there is none: x is the update then. */
+static bool counts_twice(const mo_stage_options *o)
+{
+  return o->stats_of == MO_OF_MOMENTUM && o->stats_when == MO_WHEN_BEFORE;
+}
+
+/* One side's root, when it is due; what counts twice is added once more in a copy. */
 static void renew(mo_step *s, mo_side side, float *pair, float *basis)
 {
   const mo_stage_options *o = s->o;
@@ -161,7 +167,7 @@ static void renew(mo_step *s, mo_side side, float *pair, float *basis)
       .method = method_of(o),
       .tolerance = o->refresh_tol};
   float *work = s->work, *root = pair;
-  if (o->stats_of == MO_OF_MOMENTUM) {
+  if (counts_twice(o)) {
     root = mo_scratch_take(&work, mo_pair_floats(side));
     memcpy(root, pair, mo_pair_floats(side) * sizeof *root);
     mo_side_average(side, u->shape, s->x, mo_stats_beta(o), u->step, root);
