@@ -66,11 +66,25 @@ static void test_statistics_are_scale_free(void **state)
   }
 }
 
+/* An exponent of 0 whitens nothing, so that another one must show. */
+static void test_roots_are_computed_after_the_step_too(void **state)
+{
+  (void)state;
+  static const char *const inner[] = {"kron", "sum"}, *const when[] = {"before", "after"};
+  for (int i = 0; i < 4; i++) {
+    char options[120], without[160];
+    snprintf(options, sizeof options, "inner=%s stats_when=%s", inner[i & 1], when[i >> 1]);
+    snprintf(without, sizeof without, "%s alpha=0", options);
+    if (!(apart(options, 1, without) > 1e-4)) fail_msg("%s: nothing is whitened", options);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_whole_sides_are_not_cut),
       cmocka_unit_test(test_statistics_are_scale_free),
+      cmocka_unit_test(test_roots_are_computed_after_the_step_too),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

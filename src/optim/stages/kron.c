@@ -198,7 +198,7 @@ void mo_kron_observe(mo_step *s)
   if (s->o->stats_when == MO_WHEN_BEFORE) renew_both(s);
 }
 
-static void finish(mo_step *s)
+void mo_kron_finish(mo_step *s)
 {
   if (s->o->stats_when == MO_WHEN_AFTER) renew_both(s);
 }
@@ -258,4 +258,4 @@ const mo_stage mo_stage_kron = {.layout = mo_kron_layout,
                                 .flops = flops,
                                 .apply = apply,
                                 .again = again,
-                                .finish = finish};
+                                .finish = mo_kron_finish};
