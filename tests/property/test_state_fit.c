@@ -365,6 +365,33 @@ static void test_steps_without_their_state(void **state)
     }
 }
 
+/* limuon's momentum begins as the gradient, unless it was written: H corrects one that was kept. */
+static void test_steps_without_a_corrected_momentum(void **state)
+{
+  (void)state;
+  static const char *const ranks[] = {"rank=0", "rank=2"};
+  for (int k = 0; k < 2; k++) {
+    rig first, later, written;
+    const float momentum[20] = {1};
+    rig_single(&first, NULL, "limuon", 4, 5, ranks[k]);
+    rig_single(&later, NULL, "limuon", 4, 5, ranks[k]);
+    rig_single(&written, NULL, "limuon", 4, 5, ranks[k]);
+    const size_t count = mousse_state_count(written.opt, "p0", "momentum");
+    assert_int_equal(mousse_set_param(later.opt, "p0", "steps", 10), MOUSSE_OK);
+    assert_int_equal(mousse_set_param(written.opt, "p0", "steps", 10), MOUSSE_OK);
+    assert_int_equal(mousse_state_write(written.opt, "p0", "momentum", momentum, count),
+                     MOUSSE_OK);
+    run(&first, 1, 1);
+    run(&later, 1, 1);
+    run(&written, 1, 1);
+    assert_same_weights(&later, &first);
+    assert_false(rig_weights_are(&written, first.params[0].value));
+    rig_stop(&written);
+    rig_stop(&later);
+    rig_stop(&first);
+  }
+}
+
 /* No gradient in the first step: no subspace either, until there is one. */
 static void test_a_first_gradient_of_zero(void **state)
 {
@@ -512,6 +539,7 @@ int main(void)
       cmocka_unit_test(test_state_of_another_form),
       cmocka_unit_test(test_forms_stay_alike),
       cmocka_unit_test(test_steps_without_their_state),
+      cmocka_unit_test(test_steps_without_a_corrected_momentum),
       cmocka_unit_test(test_a_first_gradient_of_zero),
       cmocka_unit_test(test_state_is_read_in_true_units),
       cmocka_unit_test(test_any_numbers_can_be_written),
