@@ -79,12 +79,30 @@ static void test_roots_are_computed_after_the_step_too(void **state)
   }
 }
 
+static void test_every_end_moves_the_weights(void **state)
+{
+  (void)state;
+  static const char *const ortho[] = {"newton_schulz", "none", "topk", "low_rank"},
+                           *const ends[] = {
+                               "post=rows",     "post=element",   "post=scalar",
+                               "norm=sqrt_min", "norm=sqrt_rows", "norm=rms",
+                               "norm=relative", "norm=nuclear",   "post=scalar norm=nuclear"};
+  for (size_t i = 0; i < 4; i++)
+    for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+      char options[120], still[160];
+      snprintf(options, sizeof options, "weight_decay=0 ortho=%s %s", ortho[i], ends[k]);
+      snprintf(still, sizeof still, "%s lr=0", options);
+      if (!(apart(options, 1, still) > 1e-3)) fail_msg("%s: weights do not move", options);
+    }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_whole_sides_are_not_cut),
       cmocka_unit_test(test_statistics_are_scale_free),
       cmocka_unit_test(test_roots_are_computed_after_the_step_too),
+      cmocka_unit_test(test_every_end_moves_the_weights),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
