@@ -235,9 +235,12 @@ class Optimizer(torch.optim.Optimizer):
             raise BadFormat(f"the saved groups have the algorithms {theirs}, these {mine}")
 
     def __getstate__(self):
-        # Base classes keep hooks and the like in __dict__; the library's object cannot be copied, and
-        # an observer, often a lambda, belongs to this optimizer and not to its copies.
-        return dict(self.__dict__, _saved=self._state_bytes(), _core=None, _slots=None, _pushed=None, _observer=None)
+        # What torch takes along, and ours. Not the rest of __dict__: the step that a scheduler has wrapped there, and
+        # hooks, are of this object. The library's object cannot be copied, and an observer, often a lambda, belongs to
+        # this optimizer and not to its copies.
+        ours = {name: getattr(self, name) for name in ("_process_group", "_clip_norm", "_asked", "_defaults_algorithm")}
+        return dict(super().__getstate__(), **ours, _saved=self._state_bytes(), _core=None, _slots=None, _pushed=None,
+                    _members=None, _observer=None)
 
     # Watching.
 
