@@ -29,8 +29,8 @@
 #define MO_STATE_MAGIC "MOUSSEST"
 enum { MO_STATE_MAGIC_BYTES = 8, MO_STATE_VERSION = 4 };
 
-/* Flags of a parameter: mo_param's begun and wrapped. */
-enum { MO_STATE_BEGUN = 1, MO_STATE_WRAPPED = 2, MO_STATE_FLAGS = 3 };
+/* Flags of a parameter: mo_param's begun, wrapped and column_order. */
+enum { MO_STATE_BEGUN = 1, MO_STATE_WRAPPED = 2, MO_STATE_COLUMNS = 4, MO_STATE_FLAGS = 7 };
 
 /* The flag that an array with numbers in it is a sign of: it is among what a first step makes for
  * the algorithm, or for the wrapper; 0: neither. */

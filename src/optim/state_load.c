@@ -78,22 +78,11 @@ static void get_record(mo_loading *l, const char *name, mo_state_record *r)
   if (r->flags > MO_STATE_FLAGS) mo_loading_damaged(l, "a flag", name);
 }
 
-/* Floats for every rank; each keeps its own share. param NULL: nobody keeps any. The largest
- * magnitude among all. */
-static float get_floats(mo_loading *l, const mo_param *param, size_t array, uint64_t count)
+/* Whether elements come row by row and lie column by column here, or the reverse. */
+static bool is_turned(const mo_loading *l, const mo_param *param, const mo_state_record *r)
 {
-  float largest = 0.0f;
-  if (param == NULL) return mo_state_stream_get_floats(&l->s, NULL, count);
-  for (size_t i = 0; mo_loading_good(l) && i < param->share_count; i++) {
-    const mo_share *share = &param->shares[i];
-    const unsigned char *live = (unsigned char *)param->state[array];
-    float *place = NULL;
-    if (share == param->own)
-      place = (float *)(void *)(l->arrays.start + (live - l->s.opt->state.start));
-    largest = fmaxf(largest, mo_state_stream_get_floats(&l->s, place,
-                                                        mo_share_floats(param, share, array)));
-  }
-  return largest;
+  const bool columns = (r->flags & MO_STATE_COLUMNS) != 0;
+  return l->version >= 4 && columns != param->column_order;
 }
 
 /* The array of a parameter that the stream's `name` is: the algorithm's come in their order, ours
@@ -157,7 +146,8 @@ static void get_arrays(mo_loading *l, const mo_param *param, mo_state_record *r,
     }
     next += keep && found < param->algorithm_arrays;
     found_ours += keep && mo_wrapper_array(name);
-    const float largest = get_floats(l, keep ? param : NULL, found, count);
+    const float largest =
+        mo_loading_floats(l, keep ? param : NULL, found, count, keep && is_turned(l, param, r));
     if (keep && largest > 0.0f) {
       signs |= mo_state_sign(param, found);
       moments = moments || found < param->algorithm_arrays;
@@ -207,6 +197,12 @@ static bool same_kind(mo_loading *l, const mo_param *param, const char *algorith
   return fits;
 }
 
+/* Then every array has one float per element, in the order of the elements. */
+static bool is_element_wise(const mo_loading *l, const mo_param *param)
+{
+  return mo_param_group(l->s.opt, param)->algorithm->element_wise;
+}
+
 static void get_param(mo_loading *l)
 {
   char name[MO_NAME_LIMIT + 1], algorithm[MO_NAME_LIMIT + 1];
@@ -217,6 +213,8 @@ static void get_param(mo_loading *l)
   const uint64_t rows = mo_loading_u64(l), cols = mo_loading_u64(l);
   bool fits = mo_loading_good(l) && param != NULL && same_kind(l, param, algorithm, rows, cols);
   get_record(l, name, &record);
+  if (fits && (record.flags & MO_STATE_COLUMNS) != 0 && !is_element_wise(l, param))
+    mo_loading_damaged(l, "a flag", name);
   mo_loading_param_options(l, fits ? param : NULL);
   get_arrays(l, param, &record, &fits);
   if (!fits || !mo_loading_good(l)) return;

@@ -40,7 +40,8 @@ static void put_floats(mo_state_stream *s, const mo_param *param, size_t array)
 
 static uint64_t flags_of(const mo_param *param)
 {
-  return (param->begun ? MO_STATE_BEGUN : 0) | (param->wrapped ? MO_STATE_WRAPPED : 0);
+  return (param->begun ? MO_STATE_BEGUN : 0) | (param->wrapped ? MO_STATE_WRAPPED : 0) |
+         (param->column_order ? MO_STATE_COLUMNS : 0);
 }
 
 static void put_param(mo_state_stream *s, const mo_param *param)
