@@ -90,6 +90,14 @@ class Optimizer(torch.optim.Optimizer):
         if getattr(self, "_core", None) is not None:
             self._saved, self._core = self._state_bytes(), None
 
+    def _must_rebuild(self):
+        """Whether the number of threads is another; _update sees on its way whether a layout is. With several processes
+        both are asked here, and of all: a rebuild saves the state, which they do together."""
+        changed, comm = self._thread_count != _threads(), self._core._comm
+        if comm is None:
+            return changed
+        return comm.any(changed or not all(slot.is_as_described() for slot in self._slots))
+
     def _names(self):
         """Every parameter's key in the saved state: its name, or its number as in state_dict."""
         number = 0
@@ -153,7 +161,7 @@ class Optimizer(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        if self._core is not None and self._thread_count != _threads():
+        if self._core is not None and self._must_rebuild():
             self._rebuild_later()
         if self._core is None:
             self._build()
