@@ -102,16 +102,16 @@ static void tell_momentum(const mo_update *u, const float *m, double unit)
     tell(u->telemetry, &outline, unit, momentum_quantities);
 }
 
-/* Both statistics and a Gram matrix grow with the square of the gradient's scale. */
+/* What takes an array of this degree in the gradient to its true unit, and a Gram matrix of one to
+ * the square of that. */
 void mo_outline_tell(const mo_update *u, const mo_state_array *arrays, size_t count)
 {
-  const double scale = 1.0 / ((double)u->grad_scale * (double)u->grad_scale);
   for (size_t i = 0; i < count; i++) {
-    const double unit = arrays[i].degree > 0 ? scale : 1.0;
+    const double unit = pow((double)u->grad_scale, -arrays[i].degree);
     if (arrays[i].side.size > 0)
       tell_side(u, arrays[i].side, u->state[i], unit);
     else if (strcmp(arrays[i].name, "momentum") == 0 &&
              arrays[i].count == mo_elements(u->shape))
-      tell_momentum(u, u->state[i], unit);
+      tell_momentum(u, u->state[i], unit * unit);
   }
 }

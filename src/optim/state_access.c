@@ -4,6 +4,7 @@
 #include "optim/exchange.h"
 #include "optim/grad_scale.h"
 #include "optim/shares.h"
+#include "optim/state_format.h"
 #include "optim/wrappers.h"
 
 #include <math.h>
@@ -106,12 +107,18 @@ static void make_room(mo_param *param, size_t which, const float *data)
 }
 
 /* Moments alone are no basis: what a first step makes may still be missing. */
+uint64_t mo_state_sign(const mo_param *param, size_t array)
+{
+  const mo_state_array *a = &param->arrays[array];
+  if (array >= param->algorithm_arrays) return mo_wrapper_array(a->name) ? MO_STATE_WRAPPED : 0;
+  return a->degree == 0 || a->side.size > 0 ? MO_STATE_BEGUN : 0;
+}
+
 static void note_written(mo_param *param, size_t which)
 {
-  const mo_state_array *array = &param->arrays[which];
-  const bool made = array->degree == 0 || array->side.size > 0;
-  if (which < param->algorithm_arrays && made) param->begun = true;
-  if (which >= param->algorithm_arrays && mo_wrapper_array(array->name)) param->wrapped = true;
+  const uint64_t sign = mo_state_sign(param, which);
+  if (sign == MO_STATE_BEGUN) param->begun = true;
+  if (sign == MO_STATE_WRAPPED) param->wrapped = true;
 }
 
 mousse_status mousse_state_write(mousse_optimizer *opt, const char *name, const char *array,

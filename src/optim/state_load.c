@@ -68,29 +68,21 @@ static void get_record(mo_loading *l, const char *name, mo_state_record *r)
   r->refreshes = mo_loading_u64(l);
   r->retries = mo_loading_u64(l);
   r->fallbacks = mo_loading_u64(l);
+  r->flags = l->version >= 4 ? mo_loading_u64(l) : 0;
   if (!mo_grad_scale_valid(r->scale_exponent)) mo_loading_damaged(l, "the unit", name);
   if (!(r->stagger_offset >= 0 && r->stagger_offset < 1))
     mo_loading_damaged(l, "the phase", name);
   if (r->steps > INT64_MAX) mo_loading_damaged(l, "the number of steps", name);
   if (l->version >= 3 && !(r->weight_sum >= 0 && isfinite(r->weight_sum)))
     mo_loading_damaged(l, "the sum of weights", name);
+  if (r->flags > MO_STATE_FLAGS) mo_loading_damaged(l, "a flag", name);
 }
 
-/* Floats for every rank; each keeps its own share. to NULL: nobody keeps any. */
-static void get_floats(mo_loading *l, const mo_param *param, size_t array, uint64_t count)
+/* Whether elements come row by row and lie column by column here, or the reverse. */
+static bool is_turned(const mo_loading *l, const mo_param *param, const mo_state_record *r)
 {
-  if (param == NULL) {
-    mo_state_stream_get_floats(&l->s, NULL, count);
-    return;
-  }
-  for (size_t i = 0; mo_loading_good(l) && i < param->share_count; i++) {
-    const mo_share *share = &param->shares[i];
-    const unsigned char *live = (unsigned char *)param->state[array];
-    float *place = NULL;
-    if (share == param->own)
-      place = (float *)(void *)(l->arrays.start + (live - l->s.opt->state.start));
-    mo_state_stream_get_floats(&l->s, place, mo_share_floats(param, share, array));
-  }
+  const bool columns = (r->flags & MO_STATE_COLUMNS) != 0;
+  return l->version >= 4 && columns != param->column_order;
 }
 
 /* The array of a parameter that the stream's `name` is: the algorithm's come in their order, ours
@@ -118,9 +110,24 @@ static size_t wrapper_arrays(const mo_param *param)
   return count;
 }
 
-static void get_arrays(mo_loading *l, const mo_param *param, bool *fits)
+/* Before version 4 nothing says whether there had been a first step: `steps` may have been set
+ * without one. It leaves numbers in what it makes, or in moments where it makes nothing else.
+ * signs: of the arrays with numbers in them; moments: one of the algorithm's is among these. */
+static uint64_t guess_flags(const mo_param *param, uint64_t steps, uint64_t signs, bool moments)
+{
+  uint64_t possible = 0;
+  for (size_t i = 0; i < param->array_count; i++)
+    if (param->arrays[i].count > 0) possible |= mo_state_sign(param, i);
+  if ((possible & MO_STATE_BEGUN) == 0 && moments) signs |= MO_STATE_BEGUN;
+  if ((possible & MO_STATE_WRAPPED) == 0) signs |= MO_STATE_WRAPPED;
+  return steps > 0 ? signs : 0;
+}
+
+static void get_arrays(mo_loading *l, const mo_param *param, mo_state_record *r, bool *fits)
 {
   const uint32_t arrays = mo_loading_u32(l);
+  uint64_t signs = 0;
+  bool moments = false;
   size_t next = 0, found_ours = 0;
   for (uint32_t i = 0; mo_loading_good(l) && i < arrays; i++) {
     char name[MO_NAME_LIMIT + 1], what[200];
@@ -139,8 +146,14 @@ static void get_arrays(mo_loading *l, const mo_param *param, bool *fits)
     }
     next += keep && found < param->algorithm_arrays;
     found_ours += keep && mo_wrapper_array(name);
-    get_floats(l, keep ? param : NULL, found, count);
+    const float largest =
+        mo_loading_floats(l, keep ? param : NULL, found, count, keep && is_turned(l, param, r));
+    if (keep && largest > 0.0f) {
+      signs |= mo_state_sign(param, found);
+      moments = moments || found < param->algorithm_arrays;
+    }
   }
+  if (*fits && l->version < 4) r->flags = guess_flags(param, r->steps, signs, moments);
   if (*fits && (next < param->algorithm_arrays || found_ours < wrapper_arrays(param)))
     does_not_fit(l, param, fits, "lacks an array");
 }
@@ -184,6 +197,12 @@ static bool same_kind(mo_loading *l, const mo_param *param, const char *algorith
   return fits;
 }
 
+/* Then every array has one float per element, in the order of the elements. */
+static bool is_element_wise(const mo_loading *l, const mo_param *param)
+{
+  return mo_param_group(l->s.opt, param)->algorithm->element_wise;
+}
+
 static void get_param(mo_loading *l)
 {
   char name[MO_NAME_LIMIT + 1], algorithm[MO_NAME_LIMIT + 1];
@@ -194,8 +213,10 @@ static void get_param(mo_loading *l)
   const uint64_t rows = mo_loading_u64(l), cols = mo_loading_u64(l);
   bool fits = mo_loading_good(l) && param != NULL && same_kind(l, param, algorithm, rows, cols);
   get_record(l, name, &record);
+  if (fits && (record.flags & MO_STATE_COLUMNS) != 0 && !is_element_wise(l, param))
+    mo_loading_damaged(l, "a flag", name);
   mo_loading_param_options(l, fits ? param : NULL);
-  get_arrays(l, param, &fits);
+  get_arrays(l, param, &record, &fits);
   if (!fits || !mo_loading_good(l)) return;
   l->records[param - l->s.opt->params] = record;
   l->taken[param - l->s.opt->params] = true;
@@ -255,7 +276,8 @@ static void adopt_record(const mousse_optimizer *opt, mo_param *param, const mo_
   param->scale_exponent = (int)r->scale_exponent;
   param->stagger_offset = r->stagger_offset;
   param->steps = r->steps;
-  param->begun = param->wrapped = r->steps > 0;
+  param->begun = (r->flags & MO_STATE_BEGUN) != 0;
+  param->wrapped = (r->flags & MO_STATE_WRAPPED) != 0;
   param->counts = (mo_counts){r->refreshes, r->retries, r->fallbacks};
   param->fallbacks_told = r->fallbacks; /* those were told of before */
 }

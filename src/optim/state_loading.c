@@ -1,7 +1,10 @@
-/* state_loading.c - reading saved state: its numbers and texts, and the options it was saved
+/* state_loading.c - reading saved state: its numbers, texts and arrays, and the options it was saved
  * under, which are compared with those here. */
 #include "optim/state_loading.h"
 
+#include "optim/shares.h"
+
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,6 +54,49 @@ void mo_loading_text(mo_loading *l, char text[MO_NAME_LIMIT + 1])
                          "saved state: a name of %u bytes; the data is damaged", length);
   if (mo_loading_good(l)) mo_state_stream_get(&l->s, text, length);
   text[mo_loading_good(l) ? length : 0] = '\0';
+}
+
+/* Where this rank's part of an array goes. */
+static float *place_of(const mo_loading *l, const mo_param *param, size_t array)
+{
+  const unsigned char *live = (unsigned char *)param->state[array];
+  return (float *)(void *)(l->arrays.start + (live - l->s.opt->state.start));
+}
+
+/* Element by element to its place here; each rank has all of them in turn and keeps its own. */
+static float get_turned_floats(mo_loading *l, const mo_param *param, size_t array)
+{
+  enum { CHUNK = 4096 };
+  const size_t count = param->arrays[array].count;
+  const size_t lines = param->column_order ? param->shape.rows : param->shape.cols;
+  const size_t length = param->column_order ? param->shape.cols : param->shape.rows;
+  float chunk[CHUNK], largest = 0.0f;
+  for (size_t done = 0; mo_loading_good(l) && done < count; done += CHUNK) {
+    const size_t some = count - done < CHUNK ? count - done : CHUNK;
+    largest = fmaxf(largest, mo_state_stream_get_floats(&l->s, chunk, some));
+    const size_t looked_at = mo_loading_good(l) && param->own != NULL ? some : 0;
+    for (size_t i = 0; i < looked_at; i++) {
+      const size_t at = (done + i) % length * lines + (done + i) / length;
+      if (at >= param->own->first && at - param->own->first < param->own->count)
+        place_of(l, param, array)[at - param->own->first] = chunk[i];
+    }
+  }
+  return largest;
+}
+
+float mo_loading_floats(mo_loading *l, const mo_param *param, size_t array, uint64_t count,
+                        bool turned)
+{
+  float largest = 0.0f;
+  if (param == NULL) return mo_state_stream_get_floats(&l->s, NULL, count);
+  if (turned) return get_turned_floats(l, param, array);
+  for (size_t i = 0; mo_loading_good(l) && i < param->share_count; i++) {
+    const mo_share *share = &param->shares[i];
+    float *place = share == param->own ? place_of(l, param, array) : NULL;
+    largest = fmaxf(largest, mo_state_stream_get_floats(&l->s, place,
+                                                        mo_share_floats(param, share, array)));
+  }
+  return largest;
 }
 
 /* What options are compared with. */

@@ -34,6 +34,11 @@ uint32_t mo_loading_u32(mo_loading *l);
 uint64_t mo_loading_u64(mo_loading *l);
 void mo_loading_text(mo_loading *l, char text[MO_NAME_LIMIT + 1]);
 
+/* One array's floats for every rank, which keeps its own share; the largest magnitude among all. turned:
+ * they come in the order of the other of rows and columns. param NULL: nobody keeps any. */
+float mo_loading_floats(mo_loading *l, const mo_param *param, size_t array, uint64_t count,
+                        bool turned);
+
 /* Options are read and compared with those here. param NULL: with none. */
 void mo_loading_object_options(mo_loading *l);
 void mo_loading_param_options(mo_loading *l, const mo_param *param);

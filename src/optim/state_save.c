@@ -38,14 +38,21 @@ static void put_floats(mo_state_stream *s, const mo_param *param, size_t array)
                              mo_share_floats(param, &param->shares[i], array) * sizeof(float));
 }
 
+static uint64_t flags_of(const mo_param *param)
+{
+  return (param->begun ? MO_STATE_BEGUN : 0) | (param->wrapped ? MO_STATE_WRAPPED : 0) |
+         (param->column_order ? MO_STATE_COLUMNS : 0);
+}
+
 static void put_param(mo_state_stream *s, const mo_param *param)
 {
   const mo_group *group = mo_param_group(s->opt, param);
   const uint64_t rows = param->shape.rows, cols = param->shape.cols;
   const uint32_t arrays = (uint32_t)param->array_count;
   const mo_state_record r = {
-      param->scale_exponent,   param->stagger_offset, param->steps,           param->weight_sum,
-      param->counts.refreshes, param->counts.retries, param->counts.fallbacks};
+      param->scale_exponent,   param->stagger_offset,   param->steps,
+      param->weight_sum,       param->counts.refreshes, param->counts.retries,
+      param->counts.fallbacks, flags_of(param)};
   put_text(s, param->name);
   put_text(s, group->algorithm->name);
   mo_state_stream_put(s, &rows, sizeof rows);

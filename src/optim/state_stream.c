@@ -111,23 +111,26 @@ void mo_state_stream_get(mo_state_stream *s, void *data, size_t bytes)
   }
 }
 
-void mo_state_stream_get_floats(mo_state_stream *s, float *data, uint64_t count)
+float mo_state_stream_get_floats(mo_state_stream *s, float *data, uint64_t count)
 {
   enum { SPARE = 1024 };
-  float spare[SPARE];
+  float spare[SPARE], largest = 0.0f;
   const bool alone = s->opt->comm.size == 1;
   const size_t most = !alone || data != NULL ? MO_EXCHANGE_FLOATS : SPARE;
   for (uint64_t done = 0; s->status == MOUSSE_OK && done < count; done += most) {
     const size_t some = count - done < most ? (size_t)(count - done) : most;
     float *place = !alone ? s->opt->exchange : data != NULL ? data + done : spare;
     get_chunk(s, place, some * sizeof(float));
-    if (s->status == MOUSSE_OK && mo_largest(place, some) < 0.0f)
+    const float found = s->status == MOUSSE_OK ? mo_largest(place, some) : 0.0f;
+    if (found < 0.0f)
       mo_state_stream_fail(
           s, MOUSSE_BAD_FORMAT,
           "saved state: a number in it is infinite or NaN; the data is damaged");
     if (!alone && data != NULL && s->status == MOUSSE_OK)
       memcpy(data + done, place, some * sizeof(float));
+    largest = found > largest ? found : largest;
   }
+  return largest;
 }
 
 uint64_t mo_state_stream_checksum(const mo_state_stream *s)

@@ -36,8 +36,9 @@ void mo_state_stream_put_from(mo_state_stream *s, int owner, const void *data, s
 /* Reads bytes for every rank. */
 void mo_state_stream_get(mo_state_stream *s, void *data, size_t bytes);
 
-/* Floats, which must be finite. data NULL: they are only checked. */
-void mo_state_stream_get_floats(mo_state_stream *s, float *data, uint64_t count);
+/* Floats, which must be finite; the largest magnitude among them. data NULL: they are only
+ * checked. */
+float mo_state_stream_get_floats(mo_state_stream *s, float *data, uint64_t count);
 
 /* Gives every rank rank 0's verdict. */
 void mo_state_stream_agree(mo_state_stream *s);

@@ -15,8 +15,8 @@ size_t stream_record(const blob *b, const char *name, const char *algorithm);
 /* Where the floats of the n-th array of this name begin. */
 size_t stream_array(const blob *b, const char *name, size_t n);
 
-/* The same state in format version 1, which had no options and no steps of parameters, or 2, which
- * had no weight sums. */
+/* The same state in format version 1, which had no options and no steps of parameters, 2, which had
+ * no weight sums, or 3, which had no flags. */
 blob stream_version(const blob *b, uint32_t version);
 
 #endif

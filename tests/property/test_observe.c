@@ -129,6 +129,43 @@ static void test_spectra_do_not_depend_on_the_method(void **state)
   }
 }
 
+/* The largest eigenvalue of each side after 3 steps with gradients of this size; 0: none told. */
+static void sides_at(const char *algorithm, double gain, double found[EXTREMES])
+{
+  const mousse_env env = {.struct_size = sizeof env, .threads = 1};
+  rig r;
+  rig_single(&r, &env, algorithm, 8, 6, "");
+  assert_int_equal(mousse_observe(r.opt, note_extremes, found), MOUSSE_OK);
+  for (uint64_t t = 1; t <= 3; t++) {
+    rig_gradients(&r, t);
+    for (size_t i = 0; i < 48; i++) r.params[0].grad[i] *= (float)gain;
+    assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+  }
+  rig_stop(&r);
+}
+
+/* Statistics grow with a gradient or its square, or hardly at all (fismo's), in whatever unit the
+ * state is kept: a unit of 2^32 too many would be a power of 0.7. */
+static void test_spectra_are_in_true_units(void **state)
+{
+  (void)state;
+  const double gains[] = {1e-14, 1e14};
+  const char *name;
+  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++)
+    for (size_t g = 0; g < 2; g++) {
+      double plain[EXTREMES] = {0}, scaled[EXTREMES] = {0};
+      sides_at(name, 1, plain);
+      sides_at(name, gains[g], scaled);
+      const double grown[] = {scaled[1] / plain[1], scaled[3] / plain[3]};
+      for (size_t k = 0; k < 2 && plain[2 * k + 1] > 0; k++) {
+        const double degree = log(grown[k]) / log(gains[g]);
+        if (!(fabs(degree - rint(degree)) < 0.1 && rint(degree) >= 0 && rint(degree) <= 2))
+          fail_msg("%s: %s grows with the gradient's power %g", name, extremes[2 * k + 1],
+                   degree);
+      }
+    }
+}
+
 /* 0/0 lurks in every ratio that is reported. */
 static void test_zero_gradients_report_no_nan(void **state)
 {
@@ -153,6 +190,7 @@ int main(void)
       cmocka_unit_test(test_watching_changes_nothing),
       cmocka_unit_test(test_the_step_is_as_long_as_reported),
       cmocka_unit_test(test_spectra_do_not_depend_on_the_method),
+      cmocka_unit_test(test_spectra_are_in_true_units),
       cmocka_unit_test(test_zero_gradients_report_no_nan),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,18 +150,18 @@ static void test_options_that_differ_are_reported(void **state)
   rig_stop(&r);
 }
 
-/* Versions 1 and 2 go on in the same bits. */
+/* Versions 1 to 3 go on in the same bits. */
 static void test_earlier_versions_are_read(void **state)
 {
   (void)state;
   const char *algorithm;
-  for (size_t a = 0; (algorithm = mousse_algorithm_name(a / 2)) != NULL; a++) {
+  for (size_t a = 0; (algorithm = mousse_algorithm_name(a / 3)) != NULL; a++) {
     rig r, second;
     blob saved, old;
     rig_single(&r, NULL, algorithm, 4, 5, "");
     run(&r, 1, 4);
     rig_save(&r, &saved);
-    old = stream_version(&saved, a % 2 + 1);
+    old = stream_version(&saved, (uint32_t)(a % 3) + 1);
     rig_single(&second, NULL, algorithm, 4, 5, "");
     memcpy(second.params[0].value, r.params[0].value, 20 * sizeof(float));
     rig_load(&second, &old);
@@ -227,8 +227,11 @@ static void test_forged_numbers(void **state)
   for (size_t i = 0; i < 3; i++)
     assert_forgery_refused(&r, &good, stream_array(&good, "momentum", 0) + 8, &bad[i], 4,
                            "infinite or NaN");
-  const uint32_t version = 4;
-  assert_forgery_refused(&r, &good, 8, &version, 4, "version 4");
+  static const uint64_t flags[] = {1 << 20, 4}; /* muon does not take elements as they lie */
+  for (size_t i = 0; i < 2; i++)
+    assert_forgery_refused(&r, &good, record + 56, &flags[i], 8, "a flag of 'p0'");
+  const uint32_t version = 5;
+  assert_forgery_refused(&r, &good, 8, &version, 4, "version 5");
   run(&r, 4, 5);
   blob_free(&good);
   rig_stop(&r);
@@ -363,6 +366,58 @@ static void test_steps_without_their_state(void **state)
           fail_msg("%s stands still in step %d", algorithm, (int)t);
       rig_stop(&r);
     }
+}
+
+/* A load between the number of steps and the first one changes nothing, whether the stream says that
+ * there was none or not. */
+static void test_steps_without_their_state_are_saved(void **state)
+{
+  (void)state;
+  const char *algorithm;
+  for (size_t a = 0; (algorithm = mousse_algorithm_name(a / 2)) != NULL; a++) {
+    rig r, loaded;
+    blob saved, stream;
+    rig_single(&r, NULL, algorithm, 4, 5, "");
+    rig_single(&loaded, NULL, algorithm, 4, 5, "");
+    assert_int_equal(mousse_set_param(r.opt, "p0", "steps", 3), MOUSSE_OK);
+    rig_save(&r, &saved);
+    stream = stream_version(&saved, 3 + a % 2);
+    rig_load(&loaded, &stream);
+    run(&r, 1, 4);
+    run(&loaded, 1, 4);
+    if (!rig_weights_are(&loaded, r.params[0].value)) fail_msg("%s", algorithm);
+    blob_free(&stream);
+    blob_free(&saved);
+    rig_stop(&loaded);
+    rig_stop(&r);
+  }
+}
+
+/* limuon's momentum begins as the gradient, unless it was written: H corrects one that was kept. */
+static void test_steps_without_a_corrected_momentum(void **state)
+{
+  (void)state;
+  static const char *const ranks[] = {"rank=0", "rank=2"};
+  for (int k = 0; k < 2; k++) {
+    rig first, later, written;
+    const float momentum[20] = {1};
+    rig_single(&first, NULL, "limuon", 4, 5, ranks[k]);
+    rig_single(&later, NULL, "limuon", 4, 5, ranks[k]);
+    rig_single(&written, NULL, "limuon", 4, 5, ranks[k]);
+    const size_t count = mousse_state_count(written.opt, "p0", "momentum");
+    assert_int_equal(mousse_set_param(later.opt, "p0", "steps", 10), MOUSSE_OK);
+    assert_int_equal(mousse_set_param(written.opt, "p0", "steps", 10), MOUSSE_OK);
+    assert_int_equal(mousse_state_write(written.opt, "p0", "momentum", momentum, count),
+                     MOUSSE_OK);
+    run(&first, 1, 1);
+    run(&later, 1, 1);
+    run(&written, 1, 1);
+    assert_same_weights(&later, &first);
+    assert_false(rig_weights_are(&written, first.params[0].value));
+    rig_stop(&written);
+    rig_stop(&later);
+    rig_stop(&first);
+  }
 }
 
 /* No gradient in the first step: no subspace either, until there is one. */
@@ -512,6 +567,8 @@ int main(void)
       cmocka_unit_test(test_state_of_another_form),
       cmocka_unit_test(test_forms_stay_alike),
       cmocka_unit_test(test_steps_without_their_state),
+      cmocka_unit_test(test_steps_without_their_state_are_saved),
+      cmocka_unit_test(test_steps_without_a_corrected_momentum),
       cmocka_unit_test(test_a_first_gradient_of_zero),
       cmocka_unit_test(test_state_is_read_in_true_units),
       cmocka_unit_test(test_any_numbers_can_be_written),

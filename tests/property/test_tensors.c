@@ -3,6 +3,7 @@
  * gradients that are there in some steps only. */
 #include "optim/saturate.h"
 #include "property/harness.h"
+#include "property/meeting.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 enum { COUNT = 3, BLOCKS = 2, ROWS = 8, COLS = 5, GAP = 7, STEPS = 7 };
+enum { TALL = 300, BROAD = 200, LARGE = TALL * BROAD }; /* for several ranks */
 enum { MATRIX = ROWS * COLS, BLOCK = MATRIX / BLOCKS, ALL = COUNT * (MATRIX + GAP) };
 
 static const char *often(const char *algorithm)
@@ -179,27 +181,35 @@ static void test_every_form_gives_the_bits_of_plain_matrices(void **state)
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) compare(name, forms[i]);
 }
 
-/* A whole transposed matrix, not in blocks: element-wise algorithms take it as it lies. */
+/* A whole transposed matrix, not in blocks: element-wise algorithms take it as it lies. object:
+ * options of the optimizer. */
+static rig_param *start_transposed(rig *r, const char *algorithm, const char *object)
+{
+  rig_start(r, NULL);
+  rig_param *p = rig_new_param(r, ROWS, COLS);
+  assert_int_equal(mousse_add_group(r->opt, algorithm, &p->group), MOUSSE_OK);
+  assert_int_equal(rig_set_all(r, p->group, often(algorithm)), MOUSSE_OK);
+  assert_int_equal(rig_set_all(r, MOUSSE_OBJECT, object), MOUSSE_OK);
+  const mousse_tensor tensor = {.struct_size = sizeof tensor,
+                                .name = "p0",
+                                .rows = ROWS,
+                                .cols = COLS,
+                                .transposed = 1,
+                                .value = p->value,
+                                .grad = p->grad};
+  assert_int_equal(mousse_add_tensor(r->opt, p->group, &tensor), MOUSSE_OK);
+  bind_inputs(r->opt, algorithm, "p0", ROWS, COLS, p->inputs);
+  rig_prepare(r);
+  return p;
+}
+
 static void check_transposed(double scale)
 {
   const char *name;
   for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++) {
     rig plain, r;
     rig_single(&plain, NULL, name, ROWS, COLS, often(name));
-    rig_start(&r, NULL);
-    rig_param *p = rig_new_param(&r, ROWS, COLS);
-    assert_int_equal(mousse_add_group(r.opt, name, &p->group), MOUSSE_OK);
-    assert_int_equal(rig_set_all(&r, p->group, often(name)), MOUSSE_OK);
-    const mousse_tensor tensor = {.struct_size = sizeof tensor,
-                                  .name = "p0",
-                                  .rows = ROWS,
-                                  .cols = COLS,
-                                  .transposed = 1,
-                                  .value = p->value,
-                                  .grad = p->grad};
-    assert_int_equal(mousse_add_tensor(r.opt, p->group, &tensor), MOUSSE_OK);
-    bind_inputs(r.opt, name, "p0", ROWS, COLS, p->inputs);
-    rig_prepare(&r);
+    rig_param *p = start_transposed(&r, name, "");
     for (uint64_t t = 0; t <= STEPS; t++) {
       rig_gradients(&plain, t);
       copy_inputs(name, &plain.params[0], p->inputs);
@@ -230,6 +240,128 @@ static void test_transposed_matrices(void **state)
   (void)state;
   check_transposed(1);
   check_transposed(0x1p-70);
+}
+
+/* A matrix of ROWS x COLS, from row by row to column by column or back. */
+static void turn(const float *from, bool by_rows, float *to)
+{
+  for (size_t i = 0; i < MATRIX; i++) {
+    const size_t by_columns = i % COLS * ROWS + i / COLS;
+    to[by_rows ? by_columns : i] = from[by_rows ? i : by_columns];
+  }
+}
+
+/* Steps of the plain matrix and of the one that lies by columns, with the same numbers. */
+static void step_both(const char *algorithm, rig *plain, rig *turned, uint64_t step)
+{
+  rig_gradients(plain, step);
+  copy_inputs(algorithm, &plain->params[0], turned->params[0].inputs);
+  turn(plain->params[0].grad, true, turned->params[0].grad);
+  assert_int_equal(mousse_step(plain->opt), MOUSSE_OK);
+  assert_int_equal(mousse_step(turned->opt), MOUSSE_OK);
+}
+
+static void check_state_turns(const char *algorithm, const char *object, bool to_columns)
+{
+  rig plain, turned;
+  blob saved;
+  float weights[MATRIX];
+  rig_start(&plain, NULL);
+  rig_add(&plain, algorithm, ROWS, COLS, often(algorithm));
+  assert_int_equal(rig_set_all(&plain, MOUSSE_OBJECT, object), MOUSSE_OK);
+  rig_prepare(&plain);
+  start_transposed(&turned, algorithm, object);
+  rig *from = to_columns ? &plain : &turned, *to = to_columns ? &turned : &plain;
+  for (uint64_t t = 1; t <= 4; t++) rig_step(from, t);
+  rig_save(from, &saved);
+  rig_load(to, &saved);
+  turn(from->params[0].value, to_columns, to->params[0].value);
+  for (uint64_t t = 5; t <= STEPS; t++) step_both(algorithm, &plain, &turned, t);
+  turn(turned.params[0].value, false, weights);
+  if (!rig_weights_are(&plain, weights))
+    fail_msg("%s %s: to columns %d", algorithm, object, (int)to_columns);
+  blob_free(&saved);
+  rig_stop(&turned);
+  rig_stop(&plain);
+}
+
+/* State goes with the elements, however they lie: by rows and by columns. */
+static void test_state_of_the_other_order(void **state)
+{
+  (void)state;
+  static const char *const objects[] = {"", "average=on wrapper=lookahead",
+                                        "wrapper=schedule_free"};
+  const char *name;
+  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++)
+    for (size_t i = 0; i < 6; i++) check_state_turns(name, objects[i / 2], i % 2 == 0);
+}
+
+/* One rank with a long matrix: by rows, two steps, saved between them; or by columns, the second. */
+typedef struct member {
+  bool by_columns;
+  float between[LARGE], w[LARGE], g[LARGE];
+  blob *state;
+  mousse_status status;
+} member;
+
+static void take_part(meeting_member *self, const mousse_comm *comm)
+{
+  member *m = self->user;
+  mousse_optimizer *opt = NULL;
+  mousse_env env = MOUSSE_ENV_INIT;
+  int group = 0;
+  env.comm = comm;
+  env.threads = 1;
+  const mousse_tensor tensor = {.struct_size = sizeof tensor,
+                                .name = "w",
+                                .rows = TALL,
+                                .cols = BROAD,
+                                .transposed = m->by_columns,
+                                .value = m->w,
+                                .grad = m->g};
+  mousse_status s = mousse_create(&env, &opt);
+  if (!s) s = mousse_add_group(opt, "adamw", &group);
+  if (!s) s = mousse_add_tensor(opt, group, &tensor);
+  if (!s) s = mousse_prepare(opt);
+  if (!s && m->by_columns) s = mousse_load(opt, blob_read, m->state);
+  if (!s && !m->by_columns) s = mousse_step(opt);
+  if (!s && !m->by_columns) s = mousse_save(opt, blob_write, m->state);
+  memcpy(m->between, m->w, sizeof m->w);
+  if (!s) s = mousse_step(opt);
+  m->status = s;
+  mousse_destroy(opt);
+}
+
+/* Ranks that own parts of a matrix find their elements. */
+static void test_state_of_the_other_order_on_ranks(void **state)
+{
+  (void)state;
+  member *all = calloc(4, sizeof *all);
+  assert_non_null(all);
+  void *users[4] = {&all[0], &all[1], &all[2], &all[3]};
+  blob saved = blob_new();
+  fill_normal(all[0].w, LARGE, 1, 1, 1);
+  fill_normal(all[0].g, LARGE, 1, 2, 2);
+  all[0].state = &saved;
+  meeting_run(1, -1, take_part, users);
+  for (size_t k = 1; k < 4; k++) {
+    all[k].by_columns = true;
+    all[k].state = &saved; /* rank 0 alone reads */
+    for (size_t i = 0; i < LARGE; i++) {
+      const size_t at = i % BROAD * TALL + i / BROAD;
+      all[k].w[at] = all[0].between[i];
+      all[k].g[at] = all[0].g[i];
+    }
+  }
+  meeting_run(3, -1, take_part, users + 1);
+  for (size_t k = 1; k < 4; k++) {
+    assert_int_equal(all[k].status, MOUSSE_OK);
+    for (size_t i = 0; i < LARGE; i++)
+      if (all[k].w[i % BROAD * TALL + i / BROAD] != all[0].w[i])
+        fail_msg("rank %zu: element %zu", k - 1, i);
+  }
+  blob_free(&saved);
+  free(all);
 }
 
 /* Long enough to be cut into pieces, and watched: the same bits. */
@@ -374,6 +506,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_form_gives_the_bits_of_plain_matrices),
       cmocka_unit_test(test_transposed_matrices),
+      cmocka_unit_test(test_state_of_the_other_order),
+      cmocka_unit_test(test_state_of_the_other_order_on_ranks),
       cmocka_unit_test(test_long_tensors_of_16_bits),
       cmocka_unit_test(test_missing_gradients_are_skipped),
       cmocka_unit_test(test_bad_tensors),

@@ -1,8 +1,8 @@
 /* test_wrappers.c - average, look-ahead and schedule-free around any algorithm: their formulas in
  * double, resuming exactly, any number of ranks, numbers of 16 bits. */
 #include "optim/saturate.h"
-#include "property/harness.h"
 #include "property/meeting.h"
+#include "property/stream.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -314,6 +314,32 @@ static void test_steps_without_their_state(void **state)
   }
 }
 
+/* The same after a load, whether the stream says that there was no step yet or not. */
+static void test_steps_without_their_state_are_saved(void **state)
+{
+  (void)state;
+  for (size_t o = 0; o < 2 * OBJECTS; o++) {
+    rig r, loaded;
+    blob saved, stream;
+    float found[COUNT], expected[COUNT];
+    start(&r, "adamw", "", objects[o / 2]);
+    start(&loaded, "adamw", "", objects[o / 2]);
+    assert_int_equal(mousse_set_param(r.opt, "p0", "steps", 100), MOUSSE_OK);
+    rig_save(&r, &saved);
+    stream = stream_version(&saved, 3 + o % 2);
+    rig_load(&loaded, &stream);
+    for (uint64_t t = 1; t <= 3; t++) rig_step(&r, t), rig_step(&loaded, t);
+    read_weights(&r, expected);
+    read_weights(&loaded, found);
+    assert_same_weights(&loaded, &r);
+    assert_memory_equal(found, expected, sizeof found);
+    blob_free(&stream);
+    blob_free(&saved);
+    rig_stop(&loaded);
+    rig_stop(&r);
+  }
+}
+
 /* 16 bits, stored by columns: the floats behind them are what is evaluated. */
 static void test_other_tensors(void **state)
 {
@@ -427,6 +453,7 @@ int main(void)
       cmocka_unit_test(test_state_without_it),
       cmocka_unit_test(test_any_number_of_ranks),
       cmocka_unit_test(test_steps_without_their_state),
+      cmocka_unit_test(test_steps_without_their_state_are_saved),
       cmocka_unit_test(test_other_tensors),
       cmocka_unit_test(test_values_of_others),
       cmocka_unit_test(test_misuse),

@@ -170,6 +170,23 @@ class Layouts(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "4 x 4|shape|rows"):
             optimizer.step()
 
+    def test_state_follows_the_elements(self):
+        """Element-wise algorithms take a parameter as it lies; their moments must move with it."""
+        for algorithm in ("adamw", "lion", "sgd", "mousse"):
+            expected = steps(torch.nn.Parameter(self.start.clone()), self.gradients, algorithm)
+            weight = torch.nn.Parameter(self.start.clone())
+            optimizer = mousse.torch.Optimizer([weight], algorithm, lr=0.01)
+            for step, gradient in enumerate(self.gradients):
+                if step == 2:
+                    weight.data = weight.data.t().contiguous().t()
+                if step == 4:  # a copy by rows takes over from the one by columns
+                    weight, saved = torch.nn.Parameter(weight.detach().contiguous()), optimizer.state_dict()
+                    optimizer = mousse.torch.Optimizer([weight], algorithm, lr=0.01)
+                    optimizer.load_state_dict(saved)
+                weight.grad = gradient.clone()
+                optimizer.step()
+            self.assertTrue(torch.equal(weight.detach(), expected), algorithm)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,4 +1,5 @@
 """Two processes of torch.distributed (gloo): the state is divided, the weights are those of one."""
+import datetime
 import pathlib
 import tempfile
 import unittest
@@ -35,9 +36,36 @@ def fails_with(reason):
     return "nothing", "nothing"
 
 
-def work(rank, folder):
+def meet(rank, folder):
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2,
+                            timeout=datetime.timedelta(seconds=60))
+
+
+def changes_alone(rank, folder):
+    """Rank 1 alone has other threads, then a matrix in another layout, which both refuse until it is as before."""
+    meet(rank, folder)
+    net = model()
+    optimizer = mousse.torch.Optimizer(mousse.torch.groups(net), process_group=True)
+    steps(net, optimizer, 0, 3)
+    torch.set_num_threads(1 + rank)
+    steps(net, optimizer, 3, 6)
+    matrix = net[2].weight
+    if rank == 1:
+        matrix.data, matrix.grad = matrix.data.t().contiguous().t(), None
+    try:
+        steps(net, optimizer, 6, 7)
+        refused = ""
+    except mousse.InvalidArgument as reason:
+        refused = str(reason)
+    matrix.data, matrix.grad = matrix.data.contiguous(), None
+    steps(net, optimizer, 6, 9)
+    torch.save({"weights": weights(net), "refused": refused}, f"{folder}/rank{rank}")
+    dist.destroy_process_group()
+
+
+def work(rank, folder):
+    meet(rank, folder)
     failures = [fails_with(TypeError("odd")), fails_with(KeyboardInterrupt())]
     net = model()
     optimizer = mousse.torch.Optimizer(mousse.torch.groups(net), process_group=True)
@@ -52,11 +80,24 @@ def work(rank, folder):
     dist.destroy_process_group()
 
 
+def both(function):
+    """What two processes of it have saved."""
+    with tempfile.TemporaryDirectory() as folder:
+        processes.spawn(function, (folder,), nprocs=2)
+        return [torch.load(pathlib.Path(folder) / f"rank{r}") for r in (0, 1)]
+
+
 class Ranks(unittest.TestCase):
+    def test_what_changes_on_one_rank_alone(self):
+        ranks = both(changes_alone)
+        net = model()
+        steps(net, mousse.torch.Optimizer(mousse.torch.groups(net)), 0, 9)
+        for rank in ranks:
+            self.assertIn("2.weight", rank["refused"])
+            self.assertTrue(all(torch.equal(a, b) for a, b in zip(rank["weights"], weights(net))))
+
     def test_two_ranks(self):
-        with tempfile.TemporaryDirectory() as folder:
-            processes.spawn(work, (folder,), nprocs=2)
-            ranks = [torch.load(pathlib.Path(folder) / f"rank{r}") for r in (0, 1)]
+        ranks = both(work)
         net = model()
         optimizer = mousse.torch.Optimizer(mousse.torch.groups(net))
         steps(net, optimizer, 0, 12)

@@ -76,6 +76,20 @@ class Saving(unittest.TestCase):
             self.assertTrue(same(whole, train(net, optimizer, 5, 11)))
             self.assertGreater(len(told), before)
 
+    def test_copies_with_a_scheduler(self):
+        """A scheduler wraps step on the object itself: a copy must not step the original."""
+        whole = self.straight()
+        for duplicate in (copy.deepcopy, lambda pair: pickle.loads(pickle.dumps(pair))):
+            net = model()
+            optimizer = optimizer_of(net)
+            scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 1.0)
+            train(net, optimizer, 0, 5, scheduler)
+            other, twin = duplicate((net, optimizer))
+            before = weights(net)
+            self.assertTrue(same(whole, train(other, twin, 5, 11)))
+            self.assertTrue(same(before, weights(net)))
+            self.assertTrue(same(whole, train(net, optimizer, 5, 11, scheduler)))
+
     def test_a_state_that_does_not_fit_changes_nothing(self):
         net = model()
         optimizer = optimizer_of(net)

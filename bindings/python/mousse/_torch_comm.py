@@ -4,6 +4,7 @@ from __future__ import annotations
 import torch
 import torch.distributed as dist
 
+from ._errors import CommunicationFailed
 from ._library import ffi
 
 
@@ -38,6 +39,15 @@ class Comm:
     def _from_root(self, context, data, count, root):
         source = root if self.group is None else dist.get_global_rank(self.group, root)
         return self._try(lambda: dist.broadcast(_tensor(data, count), source, group=self.group)) if count else 0
+
+    def any(self, flag: bool) -> bool:
+        """Whether it is set on one of the ranks."""
+        count = torch.tensor([float(flag)])
+        try:
+            dist.all_reduce(count, group=self.group)
+        except Exception as reason:
+            raise CommunicationFailed("the processes could not agree before a step") from reason
+        return count.item() > 0
 
     def share(self, data: bytes) -> bytes:
         """Rank 0's bytes on every rank."""

@@ -90,6 +90,14 @@ class Optimizer(torch.optim.Optimizer):
         if getattr(self, "_core", None) is not None:
             self._saved, self._core = self._state_bytes(), None
 
+    def _must_rebuild(self):
+        """Whether the number of threads is another; _update sees on its way whether a layout is. With several processes
+        both are asked here, and of all: a rebuild saves the state, which they do together."""
+        changed, comm = self._thread_count != _threads(), self._core._comm
+        if comm is None:
+            return changed
+        return comm.any(changed or not all(slot.is_as_described() for slot in self._slots))
+
     def _names(self):
         """Every parameter's key in the saved state: its name, or its number as in state_dict."""
         number = 0
@@ -153,7 +161,7 @@ class Optimizer(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        if self._core is not None and self._thread_count != _threads():
+        if self._core is not None and self._must_rebuild():
             self._rebuild_later()
         if self._core is None:
             self._build()
@@ -235,9 +243,12 @@ class Optimizer(torch.optim.Optimizer):
             raise BadFormat(f"the saved groups have the algorithms {theirs}, these {mine}")
 
     def __getstate__(self):
-        # Base classes keep hooks and the like in __dict__; the library's object cannot be copied, and
-        # an observer, often a lambda, belongs to this optimizer and not to its copies.
-        return dict(self.__dict__, _saved=self._state_bytes(), _core=None, _slots=None, _pushed=None, _observer=None)
+        # What torch takes along, and ours. Not the rest of __dict__: the step that a scheduler has wrapped there, and
+        # hooks, are of this object. The library's object cannot be copied, and an observer, often a lambda, belongs to
+        # this optimizer and not to its copies.
+        ours = {name: getattr(self, name) for name in ("_process_group", "_clip_norm", "_asked", "_defaults_algorithm")}
+        return dict(super().__getstate__(), **ours, _saved=self._state_bytes(), _core=None, _slots=None, _pushed=None,
+                    _members=None, _observer=None)
 
     # Watching.
 

@@ -79,8 +79,8 @@ enum { LEFT, RIGHT, LEFT_BASIS, RIGHT_BASIS };
 
 static void apply(mo_step *s)
 {
-  const mo_side left = mo_side_make(s->u->shape, false, 0);
-  const mo_side right = mo_side_make(s->u->shape, true, 0);
+  const mo_side left = mo_kron_side(s->o, s->u->shape, false);
+  const mo_side right = mo_kron_side(s->o, s->u->shape, true);
   if (mo_first(s->u)) {
     start(left, s->state[LEFT]);
     start(right, s->state[RIGHT]);

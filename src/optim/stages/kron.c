@@ -20,14 +20,26 @@ enum {
   MEMORIES = 2, /* of 1 / (1 - beta) steps, after which the statistics count as full */
 };
 
+/* Factors that are made from each other: one alone is nothing. */
+static bool needs_both(const mo_stage_options *o)
+{
+  return o->inner == MO_INNER_FISHER || o->inner == MO_INNER_KL;
+}
+
+/* An eigenbasis, and a factor of those that need both, is of a side that is not cut. */
+static bool takes_blocks(const mo_stage_options *o)
+{
+  return o->inner == MO_INNER_KRON || o->inner == MO_INNER_SUM;
+}
+
 mo_side mo_kron_side(const mo_stage_options *o, mo_shape shape, bool right)
 {
   const bool small_is_right =
       shape.cols < shape.rows || (shape.cols == shape.rows && o->sides == MO_SIDES_SMALL_RIGHT);
-  const bool used = o->sides == MO_SIDES_BOTH ||
+  const bool used = o->sides == MO_SIDES_BOTH || needs_both(o) ||
                     o->sides == (right ? MO_SIDES_RIGHT : MO_SIDES_LEFT) ||
                     (o->sides >= MO_SIDES_SMALL && right == small_is_right);
-  const mo_side side = mo_side_make(shape, right, (size_t)o->block);
+  const mo_side side = mo_side_make(shape, right, takes_blocks(o) ? (size_t)o->block : 0);
   const bool short_enough =
       o->max_precond_dim == 0.0 || (double)side.size <= o->max_precond_dim;
   return used && short_enough ? side : (mo_side){.right = right};
@@ -132,8 +144,14 @@ static double power_of(const mo_step *s, mo_side side)
   return s->fused && is_long ? 2.0 * s->o->alpha : s->o->alpha;
 }
 
-/* One side's root, when it is due. With statistics of the momentum x the present one counts
- * 1 + beta times, as PMuon has it: once more in a copy. */
+/* With statistics of the momentum the one that is about to be whitened counts 1 + beta times, as
+ * PMuon has it. After the step there is none: x is the update then. */
+static bool counts_twice(const mo_stage_options *o)
+{
+  return o->stats_of == MO_OF_MOMENTUM && o->stats_when == MO_WHEN_BEFORE;
+}
+
+/* One side's root, when it is due; what counts twice is added once more in a copy. */
 static void renew(mo_step *s, mo_side side, float *pair, float *basis)
 {
   const mo_stage_options *o = s->o;
@@ -149,7 +167,7 @@ static void renew(mo_step *s, mo_side side, float *pair, float *basis)
       .method = method_of(o),
       .tolerance = o->refresh_tol};
   float *work = s->work, *root = pair;
-  if (o->stats_of == MO_OF_MOMENTUM) {
+  if (counts_twice(o)) {
     root = mo_scratch_take(&work, mo_pair_floats(side));
     memcpy(root, pair, mo_pair_floats(side) * sizeof *root);
     mo_side_average(side, u->shape, s->x, mo_stats_beta(o), u->step, root);
@@ -180,7 +198,7 @@ void mo_kron_observe(mo_step *s)
   if (s->o->stats_when == MO_WHEN_BEFORE) renew_both(s);
 }
 
-static void finish(mo_step *s)
+void mo_kron_finish(mo_step *s)
 {
   if (s->o->stats_when == MO_WHEN_AFTER) renew_both(s);
 }
@@ -240,4 +258,4 @@ const mo_stage mo_stage_kron = {.layout = mo_kron_layout,
                                 .flops = flops,
                                 .apply = apply,
                                 .again = again,
-                                .finish = finish};
+                                .finish = mo_kron_finish};

@@ -2,7 +2,8 @@
  *
  *     v <- beta2 v + (1 - beta2) ||G||^2      U = N ||X0|| / (sqrt(v) + eps2)
  *
- * So the step is long where gradients agree over time, and ends with them. bias_correction:
+ * So the step is long where gradients agree over time, and ends with them. Where nothing was
+ * orthogonalised X0 still has its norm: U = X0 / (sqrt(v) + eps2). bias_correction:
  * ||X0|| / (1 - mu^t) and v / (1 - beta2^t). v is kept as its root (averages.h).
  */
 #include "linalg/vector.h"

@@ -50,7 +50,8 @@ typedef struct mo_step {
   double scale;  /* x is scale * (what the formulas say): grad_scale, 1 once it is scale-free */
   double factor; /* the update is factor / scale * x: norms are set here, not by another pass */
   double wanted; /* the norm that a later stage gives the update; negative: its own */
-  double before; /* norm of what was orthogonalised, true; for post = scalar alone */
+  /* What an orthogonaliser took from x, for those who give it back; 1 where none did. */
+  double before;  /* norm of what was orthogonalised, true; for post = scalar alone */
   double nuclear; /* <what was orthogonalised, what became of it>; for norm = nuclear alone */
   float *buffers[3]; /* as large as the matrix */
   float *work;       /* the stage's own work_floats(), contents undefined */

@@ -55,11 +55,18 @@ static double flops(const mo_stage_options *o, mo_shape shape)
   return 6.0 * (double)samples(rank_of(o, shape), shape) * (double)mo_elements(shape);
 }
 
+/* Whether there is no M yet: after `steps` was set there is one only if it was written, too. */
+static bool is_first(const mo_step *s, size_t rank)
+{
+  const size_t kept = rank > 0 ? rank * s->u->shape.cols : s->count;
+  return s->u->step == 1 || (s->u->first && mo_largest(s->state[RIGHT], kept) == 0.0f);
+}
+
 /* m = G + mu (kept - H) */
 static void correct(const mo_step *s, size_t rank, float *m)
 {
   const size_t rows = s->u->shape.rows, cols = s->u->shape.cols;
-  const double mu = s->u->step == 1 ? 0.0 : s->o->mu;
+  const double mu = is_first(s, rank) ? 0.0 : s->o->mu;
   const float *before = s->u->inputs[0];
   if (rank > 0)
     mo_gemm(MO_TRANSPOSED, MO_PLAIN, rows, cols, rank, 1.0f, s->state[LEFT], rows,

@@ -53,4 +53,5 @@ const mo_stage mo_stage_sum = {.layout = mo_kron_layout,
                                .work_floats = mo_kron_work_floats,
                                .flops = flops,
                                .apply = apply,
-                               .again = again};
+                               .again = again,
+                               .finish = mo_kron_finish};
