@@ -7,9 +7,10 @@
  *      "result": {...}, "metrics": "..."}
  *
  * options: those of run.yaml, a data_dir in the study's directory as "@/..."; config: those of
- * config.yaml, where every default is written out, as far as they differ from run.yaml's, and all
- * opt. and scalar. ones; data: the checksums in history.jsonl; result: result.json, with the median time of all steps; metrics: metrics.jsonl with all validations, the last step
- * and at most 32 of the others. Checkpoints are not in it, and neither are runs that started from
+ * config.yaml, where every default is written out, as far as they differ from run.yaml's, and
+ * all opt. and scalar. ones; data: the checksums in history.jsonl; result: result.json, with
+ * the median time of all steps; metrics: metrics.jsonl with all validations, the last step and
+ * at most 32 of the others. Checkpoints are not in it, and neither are runs that started from
  * another one's, which need them. Lines of earlier versions lack config, data and that median.
  */
 #ifndef MOUSSE_STUDY_RUN_ARCHIVE_H
