@@ -1,16 +1,21 @@
-/* test_combinations.c - options together that nobody tried together: pairs of spectral's
- * choices. */
+/* test_combinations.c - options together that nobody tried together: pairs of spectral's choices, and
+ * options drawn at random, of every algorithm, under an allocator that notices writes past an end. */
 #include "property/harness.h"
+
+#include "base/random.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The weights of a 20 x 12 matrix under spectral after 5 steps; free(). */
 static float *spectral_weights(const char *options, double gain)
 {
+  const mousse_env env = {.struct_size = sizeof env,
+                          .threads = 1}; /* small, and many of them */
   rig r;
-  rig_single(&r, NULL, "spectral", 20, 12, options);
+  rig_single(&r, &env, "spectral", 20, 12, options);
   for (uint64_t t = 1; t <= 5; t++) {
     rig_gradients(&r, t);
     for (size_t i = 0; i < r.params[0].count; i++) r.params[0].grad[i] *= (float)gain;
@@ -96,6 +101,153 @@ static void test_every_end_moves_the_weights(void **state)
     }
 }
 
+/* An allocator that knows what was written past the end of a block. */
+enum { GUARD = 1 << 14, GUARD_BYTE = 0xA5, ALIGNMENT = 64 };
+
+typedef struct guarded {
+  unsigned char fresh; /* what new memory is filled with */
+  size_t overwritten;
+} guarded;
+
+static void *take(void *user, size_t bytes)
+{
+  const guarded *g = user;
+  const size_t whole = (bytes + GUARD + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  unsigned char *block = aligned_alloc(ALIGNMENT, whole);
+  assert_non_null(block);
+  memset(block, g->fresh, bytes);
+  memset(block + bytes, GUARD_BYTE, GUARD);
+  return block;
+}
+
+static void give_back(void *user, void *memory, size_t bytes)
+{
+  guarded *g = user;
+  const unsigned char *block = memory;
+  for (size_t i = 0; block != NULL && i < GUARD; i++)
+    g->overwritten += block[bytes + i] != GUARD_BYTE;
+  free(memory);
+}
+
+/* Numbers drawn one after the other. */
+typedef struct dice {
+  uint64_t seed, drawn;
+} dice;
+
+static double draw(dice *d)
+{
+  return mo_random_uniform(d->seed, 0, d->drawn++);
+}
+
+static bool is(const mousse_option *option, const char *name)
+{
+  return strcmp(option->name, name) == 0;
+}
+
+/* A value that a person might give: small where it counts something, any where it is a choice. */
+static double draw_value(dice *d, const mousse_option *o)
+{
+  const double pick = draw(d), place = draw(d);
+  double value = o->initial;
+  if (o->choices != NULL)
+    value = floor(place * (o->max + 1));
+  else if (is(o, "lr") || is(o, "lr_peak"))
+    value = o->initial;
+  else if (is(o, "refresh_every") || is(o, "sinkhorn"))
+    value = 1 + floor(3 * place);
+  else if (o->integer)
+    value = floor(20 * place);
+  else if (strncmp(o->name, "mu", 2) == 0 || strncmp(o->name, "beta", 4) == 0)
+    value = 0.5 + 0.45 * place; /* at their ends a step may be too small to show */
+  else
+    value = pick < 0.3                                      ? o->min
+            : pick < 0.5 && strncmp(o->name, "eps", 3) != 0 ? fmin(o->max, 1) * place
+                                                            : o->initial * (0.5 + place);
+  return fmin(fmax(value, o->min), o->max);
+}
+
+/* Some of the options, and their text for a message; `later`: those that are not fixed. */
+static void draw_options(rig *r, const char *algorithm, dice *d, bool later, char *text,
+                         size_t size)
+{
+  const mousse_option *o;
+  for (size_t i = 0; (o = mousse_algorithm_option(algorithm, i)) != NULL; i++) {
+    const bool wanted = draw(d) < (later ? 0.1 : is(o, "inner") ? 1 : 0.3);
+    const double value = draw_value(d, o);
+    if (!wanted || (later && o->fixed)) continue;
+    assert_int_equal(mousse_set(r->opt, 0, o->name, value), MOUSSE_OK);
+    char number[40];
+    mousse_get_text(r->opt, 0, o->name, number, sizeof number);
+    snprintf(text + strlen(text), size - strlen(text), " %s=%s", o->name, number);
+  }
+}
+
+typedef struct outcome {
+  float *weights; /* free() */
+  size_t bytes, overwritten;
+  bool finite, moved;
+  char text[2000];
+} outcome;
+
+/* A few steps under drawn options: the second without a gradient. */
+static outcome try_options(const char *algorithm, uint64_t seed, unsigned char fresh)
+{
+  guarded g = {.fresh = fresh};
+  const mousse_env env = {.struct_size = sizeof env,
+                          .threads = 1,
+                          .allocate = take,
+                          .release = give_back,
+                          .user = &g};
+  outcome result = {.moved = true};
+  dice d = {.seed = seed};
+  rig r;
+  rig_start(&r, &env);
+  const size_t rows = 2 + (size_t)(24 * draw(&d)), cols = 2 + (size_t)(24 * draw(&d));
+  const rig_param *p = rig_add(&r, algorithm, rows, draw(&d) < 0.2 ? rows : cols, "");
+  snprintf(result.text, sizeof result.text, "%s %zux%zu", algorithm, p->rows, p->cols);
+  draw_options(&r, algorithm, &d, false, result.text, sizeof result.text);
+  rig_prepare(&r);
+  for (uint64_t t = 1; t <= 4; t++) {
+    float *before = rig_weights(&r);
+    if (t > 1) draw_options(&r, algorithm, &d, true, result.text, sizeof result.text);
+    if (t == 4) mousse_set(r.opt, 0, "weight_decay", 0); /* what moves then is the update */
+    rig_gradients(&r, t);
+    if (t == 2) memset(r.params[0].grad, 0, p->count * sizeof(float));
+    if (mousse_step(r.opt) != MOUSSE_OK) fail_msg("%s: %s", result.text, mousse_error(r.opt));
+    if (t == 4 && rig_weights_are(&r, before)) result.moved = false;
+    free(before);
+  }
+  result.finite = rig_weights_finite(&r);
+  result.weights = rig_weights(&r);
+  result.bytes = p->count * sizeof(float);
+  rig_stop(&r);
+  result.overwritten = g.overwritten;
+  return result;
+}
+
+/* Once with new memory of zeros and once of other bytes, which must not show. */
+static void check_options(const char *algorithm, uint64_t seed)
+{
+  outcome zeros = try_options(algorithm, seed, 0), others = try_options(algorithm, seed, 0xC1);
+  if (zeros.overwritten + others.overwritten > 0) fail_msg("%s: overflow", zeros.text);
+  if (!zeros.finite) fail_msg("%s: not finite", zeros.text);
+  if (!zeros.moved) fail_msg("%s: weights do not move", zeros.text);
+  if (memcmp(zeros.weights, others.weights, zeros.bytes) != 0)
+    fail_msg("%s: fresh memory shows", zeros.text);
+  free(zeros.weights);
+  free(others.weights);
+}
+
+static void test_options_at_random(void **state)
+{
+  (void)state;
+  enum { OF_EACH = 6, OF_SPECTRAL = 400 };
+  const char *name;
+  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++)
+    for (uint64_t i = 0; i < OF_EACH; i++) check_options(name, 1000 * a + i);
+  for (uint64_t i = 0; i < OF_SPECTRAL; i++) check_options("spectral", 1000000 + i);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -103,6 +255,7 @@ int main(void)
       cmocka_unit_test(test_statistics_are_scale_free),
       cmocka_unit_test(test_roots_are_computed_after_the_step_too),
       cmocka_unit_test(test_every_end_moves_the_weights),
+      cmocka_unit_test(test_options_at_random),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

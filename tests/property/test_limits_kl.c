@@ -227,6 +227,29 @@ static void test_fismo_without_polar_factor(void **state)
   rig_stop(&fismo);
 }
 
+/* A gradient of zeros leaves nothing of eigenvalues without memory; the next one begins them anew. */
+static void test_kl_after_eigenvalues_of_zero(void **state)
+{
+  (void)state;
+  static const char *const rows[][2] = {{"klshampoo", "beta=0 weight_decay=0"},
+                                        {"klsoap", "beta=0 weight_decay=0"},
+                                        {"spectral", "inner=kl beta=0 weight_decay=0"}};
+  for (size_t k = 0; k < 3; k++) {
+    rig r;
+    rig_single(&r, NULL, rows[k][0], 6, 5, rows[k][1]);
+    for (uint64_t t = 1; t <= 5; t++) {
+      float *before = rig_weights(&r);
+      rig_gradients(&r, t);
+      if (t == 2) memset(r.params[0].grad, 0, 30 * sizeof(float));
+      limit_step(&r);
+      if (t > 3 && rig_weights_are(&r, before))
+        fail_msg("%s stands still in step %d", rows[k][0], (int)t);
+      free(before);
+    }
+    rig_stop(&r);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -235,6 +258,7 @@ int main(void)
       cmocka_unit_test(test_klshampoo_without_a_basis),
       cmocka_unit_test(test_inner_kl),
       cmocka_unit_test(test_fismo_without_polar_factor),
+      cmocka_unit_test(test_kl_after_eigenvalues_of_zero),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -254,11 +254,20 @@ static void statistics(mo_step *s, const mo_eigenbasis *b)
   average_values(s, cols, right, s->state[RIGHT_VALUES]);
 }
 
+/* Whether a long run of zero gradients has left nothing of lam: each side's would stay 0 for ever,
+ * as there is nothing to divide the other's by. */
+static bool has_faded(const mo_step *s)
+{
+  const mo_shape shape = s->u->shape;
+  return mo_largest(s->state[LEFT_VALUES], shape.rows) == 0.0f ||
+         mo_largest(s->state[RIGHT_VALUES], shape.cols) == 0.0f;
+}
+
 static void finish(mo_step *s)
 {
   const mo_eigenbasis b = basis_of(s, s->state);
   const bool carried = is_soap(s->o);
-  if (mo_first(s->u))
+  if (mo_first(s->u) || has_faded(s))
     start(s, &b);
   else
     statistics(s, &b);
