@@ -6,7 +6,7 @@
  *     rms         0.2 sqrt(m n): an RMS of 0.2, like AdamW's
  *     relative    ||W||: lr is the relative change of the weights
  *     nuclear     times <X0, O>, the nuclear norm of what was orthogonalised: the update of
- *                 PolarGrad, which ends with the gradient; as it comes where nothing was
+ *                 PolarGrad, which ends with the gradient; as it comes with ortho = none
  */
 #include "linalg/vector.h"
 #include "optim/stages/options.h"
