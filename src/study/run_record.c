@@ -156,6 +156,14 @@ static int compare_numbers(const void *a, const void *b)
   return number_order(*(const double *)a, *(const double *)b);
 }
 
+/* With the nine digits of files: a run that comes back from an archive is the same to the last. */
+static double as_written(double value)
+{
+  char text[32];
+  snprintf(text, sizeof text, "%.9g", value);
+  return strtod(text, NULL);
+}
+
 static mousse_status find_step_seconds(run_record *record, mo_error *error)
 {
   size_t count = 0;
@@ -167,7 +175,8 @@ static mousse_status find_step_seconds(run_record *record, mo_error *error)
   for (size_t i = 0; i < record->step_count; i++)
     if (isfinite(record->steps[i].seconds)) seconds[count++] = record->steps[i].seconds;
   qsort(seconds, count, sizeof *seconds, compare_numbers);
-  if (count > 0) record->step_seconds = (seconds[(count - 1) / 2] + seconds[count / 2]) / 2;
+  if (count > 0)
+    record->step_seconds = as_written((seconds[(count - 1) / 2] + seconds[count / 2]) / 2);
   mo_release(NULL, seconds, bytes);
   return MOUSSE_OK;
 }

@@ -44,8 +44,7 @@ mousse_status groups_fail(const train_groups *groups, mousse_status status, mo_e
 }
 
 /* What 'auto' stands for, by the laws that were measured for it; false: nothing. Weights from
- * elsewhere (--init) want smaller steps than new ones, and for wide models nothing was measured:
- * there the learning rate is the optimizer's own. */
+ * elsewhere (--init) want smaller steps than new ones: the learning rate is the optimizer's own. */
 static bool auto_value(const train_groups *groups, const train_options *run,
                        const char *algorithm, const char *name, double *value)
 {
@@ -55,9 +54,8 @@ static bool auto_value(const train_groups *groups, const train_options *run,
   else if (strcmp(name, "beta2") == 0 && strcmp(algorithm, "lion") == 0)
     *value = lion_beta2_by_length(run->num_iterations);
   else if (strcmp(name, "lr") == 0 && muon)
-    *value = run->init[0] == '\0' && groups->width <= RATE_WIDEST
-                 ? rate_by_batch(groups->tokens, run->num_iterations)
-                 : options_of_algorithm(algorithm, name)->initial;
+    *value = run->init[0] == '\0' ? rate_by_width(groups->width, run->num_iterations)
+                                  : options_of_algorithm(algorithm, name)->initial;
   else
     return false;
   return true;
@@ -271,7 +269,6 @@ static mousse_status build(train_groups *groups, const train_options *run, gpt_p
                           .log = pass_on,
                           .user = &groups->notices};
   MO_TRY(find_factors(groups, run, params, error));
-  groups->tokens = (double)run->batch_size * (double)params->config.sequence_len;
   groups->width = params->config.n_embd;
   groups->count = GPT_VECTOR; /* the last role, which only some models have */
   for (size_t i = 0; i < params->tensor_count; i++)

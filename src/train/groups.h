@@ -21,7 +21,6 @@ enum { GROUP_COUNT = GPT_ROLES }; /* at most one per role, indexed by it */
 typedef struct train_groups {
   mousse_optimizer *optimizer; /* owned */
   int count;                   /* of groups: a model without vectors has none for them */
-  double tokens;               /* of a step */
   size_t width;                /* of the model */
   double lr[GROUP_COUNT];      /* before the schedule */
   double *factors;             /* owned: of each tensor's learning rate (lr_factors.h) */

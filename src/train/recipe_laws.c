@@ -20,9 +20,9 @@ double lion_beta2_by_length(int64_t steps)
   return decay_of_memory(1.1 * sqrt((double)steps), 0.8, 0.98);
 }
 
-double rate_by_batch(double tokens_per_step, int64_t steps)
+double rate_by_width(size_t width, int64_t steps)
 {
-  const double batch = fmin(sqrt(tokens_per_step / 8192), 1);
   const double length = fmin(sqrt(2000 / (double)steps), 1);
-  return fmax(round(0.11 * batch * length * 1000) / 1000, 0.02);
+  const double rate = fmin(0.9 / sqrt((double)width), 0.11) * length;
+  return fmax(round(rate * 1000) / 1000, 0.02);
 }

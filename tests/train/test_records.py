@@ -75,7 +75,7 @@ class Records(unittest.TestCase):
         self.lab.call("train", "--out", out, "--lr", "0.01", "--num-iterations", "8", "--quiet")
         history = lines_of(out, "history.jsonl")
         self.assertEqual([entry["step"] for entry in history], [0, STEPS])
-        self.assertEqual([entry["options"]["lr"] for entry in history], ["0.02", "0.01"])
+        self.assertEqual([entry["options"]["lr"] for entry in history], ["0.11", "0.01"])
         self.assertEqual(options_of(out)["lr"], "0.01")
         for key in ("time", "version", "commit", "command", "machine", "data"):
             self.assertTrue(history[0][key], key)
@@ -94,7 +94,7 @@ class Records(unittest.TestCase):
         told = self.lab.call(*self.lab.command(self.lab.folder / "none"), "--dry-run").stdout
         dry = dict(line.split(": ", 1) for line in told.split("\n\n")[0].splitlines())
         for options in (options_of(self.calm), dry):
-            self.assertEqual(options["lr"], "0.02")
+            self.assertEqual(options["lr"], "0.11")
             self.assertEqual(options["opt.nesterov"], "on")
             self.assertEqual(options["n_layer"], "2")
             self.assertEqual(options["vocab_size"], "256")
@@ -395,7 +395,7 @@ class Records(unittest.TestCase):
         self.lab.call("train", "--config", other / "config.yaml", "--lr", "0.001", "--quiet")
         self.assertEqual([(entry["step"], entry["options"]["lr"])
                           for entry in lines_of(other, "history.jsonl")],
-                         [(0, "0.02"), (3, "0.001")])
+                         [(0, "0.11"), (3, "0.001")])
 
     def test_the_average_of_weights(self):
         """a <- a + (1 - d)(w - a), recomputed here from the weights of every step."""

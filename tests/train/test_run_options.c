@@ -333,11 +333,12 @@ static void laws_of_the_recipe(void **state)
   near(lion_beta2_by_length(1), 0.8, 0);
   near(lion_beta2_by_length(512), 0.96, 0);
   near(lion_beta2_by_length(1000000), 0.98, 0);
-  near(rate_by_batch(1024, 220), 0.039, 0);
-  near(rate_by_batch(8192, 512), 0.11, 0);
-  near(rate_by_batch(2e6, 512), 0.11, 0); /* no further than was measured */
-  near(rate_by_batch(8192, 8000), 0.055, 0);
-  near(rate_by_batch(1, 1), 0.02, 0);
+  near(rate_by_width(64, 512), 0.11, 0);
+  near(rate_by_width(16, 512), 0.11, 0); /* no further than was measured */
+  near(rate_by_width(256, 1536), 0.056, 0);
+  near(rate_by_width(256, 8000), 0.028, 0);
+  near(rate_by_width(768, 1000), 0.032, 0);
+  near(rate_by_width(4096, 1), 0.02, 0);
 }
 
 typedef struct wanted_option {
@@ -377,12 +378,11 @@ static void recipes_set_what_they_say(void **state)
     assert_string_equal(run.optimizer, "muon"); /* ahead per second: docs/evidence.md */
     if (i > 0) tiny_set(&run, "optimizer", "mousse");
     tiny_set(&run, "num_iterations", "512");
-    tiny_set(&run, "batch_size", "256"); /* of 8 tokens */
     check_groups(&run, 16,
-                 (wanted_option[]){{GPT_MATRIX, "lr", 0.055},
+                 (wanted_option[]){{GPT_MATRIX, "lr", 0.11},
                                    {GPT_MATRIX, "mu", 0.89},
                                    {GPT_MATRIX, "nesterov", 1},
-                                   {GPT_EMBED, "lr", 0.055},
+                                   {GPT_EMBED, "lr", 0.11},
                                    {GPT_EMBED, "beta2", 0.96},
                                    {GPT_HEAD, "beta2", 0.96}},
                  6);
@@ -396,8 +396,8 @@ static void recipes_set_what_they_say(void **state)
                                    {GPT_EMBED, "lr", 0.5},
                                    {GPT_HEAD, "beta2", 0.75}},
                  4);
-    check_groups(&run, 320,
-                 (wanted_option[]){{GPT_MATRIX, "lr", 0.02}, {GPT_MATRIX, "mu", 0.89}}, 2);
+    check_groups(&run, 256,
+                 (wanted_option[]){{GPT_MATRIX, "lr", 0.056}, {GPT_MATRIX, "mu", 0.89}}, 2);
     train_options tuned = run;
     tiny_set(&tuned, "init", "elsewhere");
     check_groups(&tuned, 16, (wanted_option[]){{GPT_MATRIX, "lr", 0.02}}, 1);
@@ -410,7 +410,7 @@ static void recipes_set_what_they_say(void **state)
     tiny_set(&run, "lr", "auto"); /* by name, in whatever recipe */
     tiny_set(&run, "scalar.beta2", "auto");
     check_groups(&run, 16,
-                 (wanted_option[]){{GPT_MATRIX, "lr", 0.055}, {GPT_HEAD, "beta2", 0.96}}, 2);
+                 (wanted_option[]){{GPT_MATRIX, "lr", 0.11}, {GPT_HEAD, "beta2", 0.96}}, 2);
   }
 }
 
