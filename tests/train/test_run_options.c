@@ -322,7 +322,7 @@ static void paper_names(void **state)
   gpt_params_destroy(params);
 }
 
-/* What docs/training.md says of 'auto', at the lengths and batches that were measured and beyond. */
+/* What docs/training.md says of 'auto', at the widths and lengths that were measured and beyond. */
 static void laws_of_the_recipe(void **state)
 {
   (void)state;
