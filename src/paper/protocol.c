@@ -118,6 +118,7 @@ typedef struct cell_plan {
   size_t
       length_runs; /* trials of learning rate and momentum at this length; 0: no such search */
   unsigned figures;
+  bool screened;  /* only learning rate and momentum are searched, and no seeds decide */
   bool telemetry; /* whatever figures are asked for: a run is the same for all of them */
   const char *data_dir;
 } cell_plan;
@@ -146,6 +147,7 @@ static mousse_status add_cell(study_protocol *p, const cell_plan *plan, study_ce
   const study_contender *who = &study_contenders[plan->who];
   const bool home =
       plan->options == NULL && plan->schedule == STUDY_COSINE && plan->regime == 0;
+  const bool decides = plan->length_runs == 0 && (plan->figures & ~FIGURE_BIT(screening)) != 0;
   if (!mo_grow(NULL, &p->cells, &p->capacity, p->count + 1, sizeof *p->cells))
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for %zu cells", p->count + 1);
   study_cell *cell = &p->cells[p->count];
@@ -160,9 +162,9 @@ static mousse_status add_cell(study_protocol *p, const cell_plan *plan, study_ce
                        .schedule = plan->schedule,
                        .lr = who->lr,
                        .rest = first_rest,
-                       .seed_count = plan->length_runs > 0 ? 0 : (size_t)p->scale->seeds};
+                       .seed_count = decides ? (size_t)p->scale->seeds : 0};
   cell->tuning.together = home || plan->length_runs > 0 ? 2 : 1;
-  cell->tuning.alone = home ? (size_t)p->scale->details : 0;
+  cell->tuning.alone = home && !plan->screened ? (size_t)p->scale->details : 0;
   cell->tuning.budget = plan->length_runs > 0   ? plan->length_runs
                         : home                  ? (size_t)p->scale->search_runs
                         : plan->options == NULL ? (size_t)p->scale->rates
@@ -188,6 +190,7 @@ static unsigned figures_of(size_t who, study_schedule schedule, int regime)
   if (schedule == STUDY_WSD) return in_paper && first ? WSD_FIGURES : 0;
   if (!first && !study_contenders[who].everywhere) return 0;
   unsigned needed = VERDICT_FIGURES | (in_paper ? COSINE_FIGURES : 0);
+  if (first) needed |= FIGURE_BIT(screening);
   if (first && who == find_contender("mousse")) needed |= BASELINE_FIGURES;
   if (first && !in_paper) needed |= FIGURE_BIT(beyond);
   if (first && (who == find_contender("muon") || who == find_contender("mousse no-graft")))
@@ -201,7 +204,7 @@ static unsigned figures_of(size_t who, study_schedule schedule, int regime)
 static bool needs_home(size_t who, unsigned figures)
 {
   unsigned elsewhere = figures_of(who, STUDY_WSD, 0) | figures_of(who, STUDY_COSINE, 1);
-  if (who == find_contender("mousse")) elsewhere = ~0u; /* its switches */
+  if (who == find_contender("mousse")) elsewhere = ~FIGURE_BIT(screening); /* its switches */
   if (who == find_contender("muon")) elsewhere |= FIGURE_BIT(fine_tuning);
   if (who == find_contender("muon") || who == find_contender("mousse no-graft"))
     elsewhere |= FIGURE_BIT(momentum);
@@ -217,16 +220,17 @@ static mousse_status add_contenders(study_protocol *p, study_schedule schedule, 
   for (size_t who = 0; who < study_contender_count; who++) {
     const unsigned all = figures_of(who, schedule, regime), needed = figures & all;
     if (request.contenders != 0 && (request.contenders >> who & 1u) == 0) continue;
+    const bool is_home = schedule == STUDY_COSINE && regime == 0;
+    const bool goes_on = is_home && needs_home(who, figures);
     const cell_plan plan = {.who = who,
+                            .screened = needed == FIGURE_BIT(screening) && !goes_on,
                             .telemetry = (all & TELEMETRY_FIGURES) != 0,
                             .schedule = schedule,
                             .regime = regime,
                             .percent = 100,
                             .figures = needed,
                             .data_dir = data_dir};
-    const bool is_home = schedule == STUDY_COSINE && regime == 0;
-    const bool is_needed = needed != 0 || (is_home && needs_home(who, figures));
-    if (is_needed) MO_TRY(add_cell(p, &plan, NULL, error));
+    if (needed != 0 || goes_on) MO_TRY(add_cell(p, &plan, NULL, error));
   }
   return MOUSSE_OK;
 }

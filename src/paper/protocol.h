@@ -111,6 +111,7 @@ mousse_status protocol_add_seeds(study_protocol *protocol, int regime, study_run
                                  mo_error *error);
 
 study_setting cell_best(const study_cell *cell); /* of its search; where it starts before */
+study_setting cell_best_together(const study_cell *cell); /* the same before the details */
 void cell_start_from(study_cell *cell, const study_cell *other); /* from what that has found */
 /* A run of a cell; its name says all that differs but for where it starts. */
 mousse_status cell_add_run(const study_cell *cell, const study_setting *with, int seed,

@@ -52,6 +52,12 @@ study_setting cell_best(const study_cell *cell)
   return setting_at(cell, best != NULL ? &best->point : &(search_point){{0}});
 }
 
+study_setting cell_best_together(const study_cell *cell)
+{
+  const search_trial *best = search_best_together(&cell->tuning);
+  return setting_at(cell, best != NULL ? &best->point : &(search_point){{0}});
+}
+
 /* Names say all that differs, so that a run that two cells need is made once. */
 mousse_status cell_add_run(const study_cell *cell, const study_setting *with, int seed,
                            study_runs *runs, size_t *index, mo_error *error)

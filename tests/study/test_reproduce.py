@@ -10,7 +10,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "cli"))
 from program import MOUSSE, ProgramTest  # noqa: E402
 
-FIGURES = ("verdict tuning momentum extras lr-sweep wsd excessive-loss steps-saved pareto memory grafting trace-norm tempering sides refresh "
+FIGURES = ("verdict tuning screening momentum extras lr-sweep wsd excessive-loss steps-saved pareto memory grafting trace-norm tempering sides refresh "
            "preconditioner beyond fine-tuning").split()
 
 

@@ -237,6 +237,32 @@ static void momentum_follows_the_length(void **state)
   protocol_release(&protocol);
 }
 
+/* Screening is the first part of a search: as many runs as that has, no details, no seeds. With the
+ * verdict beside it, the search is whole. */
+static void screening_is_the_first_part_of_a_search(void **state)
+{
+  (void)state;
+  const study_scale *scale = study_scale_find("laptop");
+  const unsigned asked[] = {FIGURE_BIT(screening), FIGURE_BIT(screening) | FIGURE_BIT(verdict)};
+  for (size_t i = 0; i < 2; i++) {
+    study_protocol protocol;
+    mo_error error = {{0}};
+    assert_int_equal(
+        protocol_plan(&protocol, scale, (study_request){.figures = asked[i]}, "d", &error),
+        MOUSSE_OK);
+    for (size_t who = 0; who < study_contender_count; who++) {
+      const study_cell *cell =
+          protocol_find(&protocol, STUDY_COSINE, 0, study_contenders[who].label);
+      assert_non_null(cell);
+      assert_int_equal(cell->tuning.budget, scale->search_runs);
+      assert_int_equal(cell->tuning.alone, i == 0 ? 0 : scale->details);
+      assert_int_equal(cell->seed_count, i == 0 ? 0 : scale->seeds);
+    }
+    if (i == 0) assert_int_equal(protocol.count, study_contender_count);
+    protocol_release(&protocol);
+  }
+}
+
 static void contenders_can_be_told_apart(void **state)
 {
   (void)state;
@@ -269,6 +295,7 @@ int main(void)
       cmocka_unit_test(scales_keep_the_protocol),
       cmocka_unit_test(contenders_are_of_the_library),
       cmocka_unit_test(momentum_follows_the_length),
+      cmocka_unit_test(screening_is_the_first_part_of_a_search),
       cmocka_unit_test(contenders_can_be_told_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
