@@ -87,17 +87,18 @@ static char folded(char c)
 
 enum { LONGEST_NAME = 63 };
 
-/* Optimal string alignment: insertions, deletions, replacements and swapped neighbours. */
-static size_t edit_distance(const char *a, const char *b)
+/* Optimal string alignment: insertions, deletions, replacements and swapped neighbours. SIZE_MAX
+ * as soon as it must be more than most: a file of unknown names is compared with every option. */
+static size_t edit_distance(const char *a, const char *b, size_t most)
 {
   const size_t a_length = strlen(a), b_length = strlen(b);
   size_t rows[3][LONGEST_NAME + 1];
-  size_t *before = rows[0], *last = rows[1], *row = rows[2];
+  size_t *before = rows[0], *last = rows[1], *row = rows[2], least_before = 0;
   if (a_length > LONGEST_NAME || b_length > LONGEST_NAME) return SIZE_MAX;
 
   for (size_t j = 0; j <= b_length; j++) last[j] = j;
   for (size_t i = 1; i <= a_length; i++) {
-    row[0] = i;
+    size_t least = row[0] = i;
     for (size_t j = 1; j <= b_length; j++) {
       const bool same = folded(a[i - 1]) == folded(b[j - 1]);
       size_t best = last[j - 1] + (same ? 0 : 1);
@@ -107,7 +108,10 @@ static size_t edit_distance(const char *a, const char *b)
           folded(a[i - 2]) == folded(b[j - 1]) && before[j - 2] + 1 < best)
         best = before[j - 2] + 1;
       row[j] = best;
+      if (best < least) least = best;
     }
+    if (least > most && least_before >= most) return SIZE_MAX; /* a swap skips a row */
+    least_before = least;
     size_t *recycled = before;
     before = last;
     last = row;
@@ -127,7 +131,7 @@ void mo_suggest_from(mo_suggestion *suggestion, const char *name)
   const size_t apart = length > other ? length - other : other - length; /* at least that far */
   const size_t near_enough = length / 3 + 1;
   if (apart > near_enough || apart >= suggestion->distance) return;
-  const size_t distance = edit_distance(suggestion->word, name);
+  const size_t distance = edit_distance(suggestion->word, name, near_enough);
   if (distance > near_enough || distance >= suggestion->distance) return;
   suggestion->best = name;
   suggestion->distance = distance;

@@ -76,7 +76,7 @@ static gpt_tensor *next(tensor_listing *list, bool exists, const char *format, s
                        .start = first.start};
   const size_t place = list->count++;
   list->values += rows * cols;
-  set_name(&tensor, format, layer);
+  if (list->tensors != NULL || list->rank > 0) set_name(&tensor, format, layer);
   if (role == GPT_MATRIX) count_adapter(list, &tensor);
   if (list->tensors == NULL) return NULL;
   list->tensors[place] = tensor;
