@@ -62,6 +62,19 @@ class Layouts(unittest.TestCase):
         last = torch.nn.Parameter(self.start.reshape(12, 5, 2, 2).contiguous(memory_format=torch.channels_last))
         self.assertTrue(torch.equal(steps(last, gradients).reshape(12, 20), self.expected))
 
+    def test_transposed_convolutions_are_rest_by_inputs(self):
+        """As groups() takes them: the step is that of a Linear from the inputs to all that they write to."""
+        layer = torch.nn.ConvTranspose2d(20, 3, 2, bias=False)
+        layer.weight.data = self.start.t().reshape(20, 3, 2, 2).clone()
+        optimizer = mousse.torch.Optimizer(mousse.torch.groups(torch.nn.Sequential(layer), lr=0.01))
+        for gradient in self.gradients:
+            layer.weight.grad = gradient.t().reshape(20, 3, 2, 2).clone()
+            optimizer.step()
+        self.assertTrue(torch.equal(layer.weight.detach().reshape(20, 12).t(), self.expected))
+        for shape, more in (((4,), {}), ((3, 4, 5), {"experts": True})):
+            with self.assertRaisesRegex(ValueError, "can be transposed"):
+                steps(torch.nn.Parameter(torch.ones(shape)), [torch.ones(shape)], "sgd", transposed=True, **more)
+
     def test_experts_are_matrices_of_their_own(self):
         starts, gradients = numbers(3, 12, 20), [numbers(3, 12, 20, seed=s) for s in (5, 6)]
         together = steps(torch.nn.Parameter(starts.clone()), gradients, experts=True)
@@ -135,6 +148,21 @@ class Layouts(unittest.TestCase):
         table(torch.tensor([1])).sum().backward()
         with self.assertRaisesRegex(ValueError, "sparse"):
             mousse.torch.AdamW(table.parameters()).step()
+        for weight, other in ((torch.ones(2, 2), torch.ones(512, 512)), (torch.ones(8, 8).t(), torch.ones(4, 8).t())):
+            weight = torch.nn.Parameter(weight)
+            weight.grad = torch.ones(weight.shape)
+            weight.data = other
+            with self.assertRaisesRegex(ValueError, "the gradient of 0 is [28]x[28], its value"):
+                mousse.torch.SGD([weight]).step()
+        weight = torch.nn.Parameter(torch.ones(64, 64))
+        optimizer = mousse.torch.SGD([weight])
+        for side in (64, 8):
+            weight.grad = torch.ones(64, 64)
+            weight.grad.data = torch.ones(side, side)
+            if side == 64:
+                optimizer.step()
+        with self.assertRaisesRegex(ValueError, "the gradient of 0 is 8x8, its value 64x64"):
+            optimizer.step()
         with self.assertRaisesRegex(ValueError, "experts need"):
             steps(torch.nn.Parameter(self.start.clone()), self.gradients, experts=True)
 

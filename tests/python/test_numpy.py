@@ -1,4 +1,6 @@
 """The same optimizer over numpy arrays."""
+import os
+import signal
 import unittest
 
 import mousse
@@ -62,6 +64,27 @@ class Arrays(unittest.TestCase):
         optimizer.step({"scale": numpy.float32(1), "w": numpy.asfortranarray(numbers(8, 6))})
         self.assertEqual(float(scale), 0.5)
         self.assertTrue(numpy.array_equal(w, numbers(8, 6) * numpy.float32(0.5)))
+
+    def test_a_forked_child_can_step(self):
+        """With the optimizer that it got, in the bits of one that was not forked, and with one of its own."""
+        w, b = numbers(64, 48), numbers(6)
+        optimizer = self.make(w, b)
+        step = {"w": numbers(64, 48, seed=2), "b": numbers(6, seed=2)}
+        optimizer.step(step)
+        optimizer.set("lr", 0.03)
+        ours, theirs = os.pipe()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)  # a child that hangs dies
+            optimizer.step(step)
+            self.make(numbers(64, 48), numbers(6)).step(step)
+            os.write(theirs, w.tobytes())
+            os._exit(0)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        forked = numpy.frombuffer(os.read(ours, w.nbytes), numpy.float32).reshape(64, 48)
+        os.close(ours), os.close(theirs)
+        optimizer.step(step)
+        self.assertTrue(numpy.array_equal(forked, w))
 
     def test_options_and_state(self):
         w, b = numbers(8, 6), numbers(6)

@@ -265,6 +265,20 @@ class Loops(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "mine"):
             optimizer.step()
 
+    def test_what_an_observer_raises_comes_after_a_whole_step(self):
+        """Also for a parameter that is copied to the library and back; one without a gradient is left alone."""
+        sliced, plain, idle = (torch.nn.Parameter(torch.ones(4, 8)[:, ::2]), torch.nn.Parameter(torch.ones(4)),
+                               torch.nn.Parameter(torch.ones(4, 8)[:, ::2]))
+        optimizer = mousse.torch.SGD([sliced, plain, idle], lr=0.5, mu=0)
+        sliced.grad, plain.grad = torch.ones(4, 4), torch.ones(4)
+        versions = [p._version for p in (sliced, plain, idle)]
+        optimizer.observe(lambda *told: 1 / 0)
+        with self.assertRaises(ZeroDivisionError):
+            optimizer.step()
+        for param in (sliced, plain):
+            self.assertTrue(torch.equal(param.detach(), torch.full(param.shape, 0.5)))
+        self.assertEqual([p._version > v for p, v in zip((sliced, plain, idle), versions)], [True, True, False])
+
     def test_hooks(self):
         """Those that this version of torch has: the profiler's around a step, and from 2.0 on those of users."""
         net = model()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 import threading
 import weakref
 
@@ -14,6 +15,22 @@ from ._library import ffi, lib
 from ._tables import value_text
 
 FLOAT32, BFLOAT16, FLOAT16 = lib.MOUSSE_FLOAT32, lib.MOUSSE_BFLOAT16, lib.MOUSSE_FLOAT16
+
+_forked = False
+
+
+def _after_fork():
+    # The threads of OpenMP's pool do not exist in the child: a step there must not wait for them.
+    global _forked
+    _forked = True
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def usable_threads(wanted: int) -> int:
+    """So many as are wanted (0: all), but one in a process that was forked."""
+    return 1 if _forked else wanted
 
 
 @dataclasses.dataclass

@@ -1,6 +1,7 @@
 """Which parameter of a model gets which algorithm: by the layer it belongs to, never by its shape alone.
 
     matrix     weights of Linear, Conv and Bilinear layers        the matrix algorithm
+    transposed weights of transposed Conv layers: inputs first   the matrix algorithm
     qkv        queries, keys and values on top of each other      the matrix algorithm, on each of the three
     embedding  weights of Embedding layers                        the element-wise one, no decay
     head       a Linear that answers in an embedding's entries    the element-wise one, no decay
@@ -15,8 +16,8 @@ import torch
 from . import _tables
 from ._errors import InvalidArgument
 
-_roles = ("matrix", "qkv", "embedding", "head", "vector")
-_by_matrix_algorithm = ("matrix", "qkv")
+_roles = ("matrix", "transposed", "qkv", "embedding", "head", "vector")
+_by_matrix_algorithm = ("matrix", "transposed", "qkv")
 _matrix_layers = (torch.nn.Linear, torch.nn.Bilinear, torch.nn.modules.conv._ConvNd, torch.nn.MultiheadAttention)
 
 
@@ -66,11 +67,13 @@ def _role(name, param, layers, heads):
         return "vector"
     if any(id(layer) in heads for layer in layers):
         return "head"
+    if any(isinstance(layer, torch.nn.modules.conv._ConvTransposeNd) for layer in layers):
+        return "transposed"
     if any(isinstance(layer, _matrix_layers) for layer in layers):
         return "qkv" if _is_qkv(name, param, layers) else "matrix"
     raise InvalidArgument(f"{name} ({'x'.join(map(str, param.shape))}, in {type(layers[0]).__name__}) belongs to no "
                           f"layer that groups() knows; say what it is: roles={{'{name}': 'matrix'}}, or "
-                          "qkv, embedding, head or vector")
+                          "transposed, qkv, embedding, head or vector")
 
 
 def groups(model: torch.nn.Module, algorithm: str = "mousse", rest: str = "adamw", *, rest_lr: float | None = None,
@@ -107,6 +110,8 @@ def _as_groups(chosen, algorithm, rest, rest_lr, options):
         else:
             group["lr"] = _tables.options(rest)["lr"].initial if rest_lr is None else rest_lr
             group["weight_decay"] = 0.0
+        if role == "transposed":
+            group["transposed"] = True
         if role == "qkv":
             group["row_blocks"] = 3
         made.append(group)

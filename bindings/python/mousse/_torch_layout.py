@@ -5,6 +5,7 @@
     (m, n)               m x n: outputs x inputs, as in torch.nn.Linear
     (m, n), transposed   n x m: stored (inputs, outputs), as in GPT-2's Conv1D
     (m, ...)             m x rest: convolutions
+    (m, ...), transposed rest x m: transposed convolutions, stored (inputs, outputs, ...)
     (e, m, ...), experts e matrices of m x rest
     with row_blocks b    b matrices of m/b x n on top of each other, as fused queries, keys and values
 
@@ -58,8 +59,9 @@ class Slot:
 
     def _describe(self, transposed, experts, row_blocks):
         shape = self.param.shape
-        if transposed and len(shape) != 2:
-            raise InvalidArgument(f"{self.name} has {len(shape)} dimensions; only matrices can be transposed")
+        if transposed and (len(shape) < 2 or experts):
+            raise InvalidArgument(f"{self.name} has {len(shape)} dimensions{' of experts' * bool(experts)}; only matrices and "
+                                  "convolutions can be transposed")
         if experts and len(shape) < 3:
             raise InvalidArgument(f"{self.name} has {len(shape)} dimensions; experts need (experts, outputs, inputs)")
         self.count = shape[0] if experts else 1
@@ -97,8 +99,8 @@ class Slot:
         param, dtype = self.param, self.dtype
         grad = param.grad
         if (self.plain and grad is not None and param.dtype is dtype and param.is_contiguous()
-                and param.shape == self.shape and param.is_cpu and grad.dtype is dtype and grad.layout is _strided
-                and grad.is_contiguous() and grad.is_cpu and not grad.is_neg()):
+                and param.shape == self.shape and param.is_cpu and grad.shape == self.shape and grad.dtype is dtype
+                and grad.layout is _strided and grad.is_contiguous() and grad.is_cpu and not grad.is_neg()):
             return grad
         return None
 
@@ -110,6 +112,9 @@ class Slot:
         if grad.layout != torch.strided or grad.dtype != self.dtype or not grad.is_cpu:
             refuse_unusable(self.name, grad, "the gradient")
             grad = grad.to(self.dtype)
+        if grad.shape != self.shape:  # torch looks when a gradient is given, not when value or gradient get other .data
+            raise InvalidArgument(f"the gradient of {self.name} is {'x'.join(map(str, grad.shape)) or '1'}, its value "
+                                  f"{'x'.join(map(str, self.shape)) or '1'}")
         grad = grad.resolve_neg()  # a view whose numbers are negated when they are read
         if self.by_columns:
             return grad if grad.t().is_contiguous() else grad.t().contiguous().t()

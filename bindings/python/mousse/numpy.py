@@ -39,20 +39,34 @@ class Optimizer:
         chosen = algorithm if isinstance(algorithm, dict) else dict.fromkeys(params, algorithm)
         if set(chosen) != set(params):
             raise InvalidArgument(f"algorithms are given for {sorted(chosen)}, parameters are {sorted(params)}")
-        self._core, self._groups = _core.Core(threads), {}
-        for name in dict.fromkeys(chosen.values()):
-            given = {k: v for k, v in options.items() if k in _tables.options(name)}
-            self._groups[name] = self._core.add_group(name, _options.checked(name, given))
-        unused = [o for o in options if not any(o in _tables.options(name) for name in self._groups)]
+        self._algorithms, self._wanted_threads, self._clip_norm = chosen, threads, clip_norm
+        self._given = {name: {k: v for k, v in options.items() if k in _tables.options(name)}
+                         for name in dict.fromkeys(chosen.values())}
+        unused = [o for o in options if not any(o in given for given in self._given.values())]
         if unused:
-            raise _options.unknown(next(iter(self._groups)), unused[0])
+            raise _options.unknown(next(iter(self._given)), unused[0])
+        self._addresses = {name: array.ctypes.data for name, array in self._params.items()}
+        self._observer = None
+        self._build()
+
+    def _build(self):
+        self._threads = _core.usable_threads(self._wanted_threads)
+        self._core, self._groups = _core.Core(self._threads), {}
+        for name, given in self._given.items():
+            self._groups[name] = self._core.add_group(name, _options.checked(name, given))
         for name, array in self._params.items():
             rows, cols = _shape(array)
-            self._core.add_tensor(self._groups[chosen[name]], _core.Tensor(name, rows, cols, array.ctypes.data))
-        if clip_norm:
-            self._core.set_object("clip_norm", clip_norm)
+            self._core.add_tensor(self._groups[self._algorithms[name]], _core.Tensor(name, rows, cols, array.ctypes.data))
+        if self._clip_norm:
+            self._core.set_object("clip_norm", self._clip_norm)
         self._core.prepare()
-        self._addresses = {name: array.ctypes.data for name, array in self._params.items()}
+        self._core.observe(self._observer)
+
+    def _rebuild_after_fork(self):
+        if self._threads != _core.usable_threads(self._wanted_threads):
+            state = self._core.save()
+            self._build()
+            self._core.load(state)
 
     def step(self, gradients: dict) -> None:
         """One step. A name that is missing, or None, is skipped; NaN raises NotFinite and changes nothing."""
@@ -68,6 +82,7 @@ class Optimizer:
                     raise InvalidArgument(f"the gradient of {name} is {gradient.shape}, its value {value.shape}")
                 alive.append(gradient)
             addresses += (self._addresses[name], 0 if gradient is None else gradient.ctypes.data)
+        self._rebuild_after_fork()
         with self._core.lock:
             self._core.bind(addresses)
             self._core.step()
@@ -81,6 +96,7 @@ class Optimizer:
             raise _options.unknown(next(iter(self._groups)), option)
         for name in names:
             self._core.set(self._groups[name], option, value)
+            self._given[name][option] = value
 
     def save(self) -> bytes:
         return self._core.save()
@@ -90,6 +106,7 @@ class Optimizer:
 
     def observe(self, function) -> None:
         """function(name, quantity, value) after every step; None: nobody."""
+        self._observer = function
         self._core.observe(function)
 
     def arrays(self, name: str) -> dict:

@@ -11,7 +11,6 @@ in the same bits.
 from __future__ import annotations
 
 import inspect
-import os
 from typing import TYPE_CHECKING
 
 import torch
@@ -25,20 +24,9 @@ from ._torch_layout import Slot
 _layout_keys = {"transposed", "experts", "row_blocks"}
 _group_keys = {"params", "algorithm", "names"} | _layout_keys
 
-_forked = False
-
-
-def _after_fork():
-    # The threads of OpenMP's pool do not exist in the child: a step there must not wait for them.
-    global _forked
-    _forked = True
-
-
-os.register_at_fork(after_in_child=_after_fork)
-
 
 def _threads() -> int:
-    return 1 if _forked else torch.get_num_threads()
+    return _core.usable_threads(torch.get_num_threads())
 
 
 class Optimizer(torch.optim.Optimizer):
@@ -173,14 +161,13 @@ class Optimizer(torch.optim.Optimizer):
         return loss
 
     def _update(self):
-        gradients, addresses, unusual = [], [], []
+        gradients, addresses = [], []
         for slot in self._slots:
             gradient = slot.usual_grad()
             if gradient is not None:
                 addresses += (slot.param.data_ptr(), gradient.data_ptr())
             elif slot.is_as_described():
                 gradient = self._unusual_grad(slot)
-                unusual.append(slot)
                 addresses += (slot.value_address(), 0 if gradient is None else gradient.data_ptr())
             else:
                 self._rebuild_later()
@@ -189,13 +176,20 @@ class Optimizer(torch.optim.Optimizer):
             gradients.append(gradient)  # alive until the step is over
         with self._core.lock:
             self._core.bind(addresses)
-            self._core.step()
-        for slot in unusual:
-            with torch.no_grad():
-                slot.deliver()
-        for slot, gradient in zip(self._slots, gradients):
-            if gradient is not None:
-                slot.note_change()
+            before = self._core.steps
+            try:
+                self._core.step()
+            finally:  # an observer's exception, or Ctrl-C, comes after a step that was taken
+                if self._core.steps != before:
+                    self._take_over([slot for slot, gradient in zip(self._slots, gradients) if gradient is not None])
+
+    @staticmethod
+    @torch.no_grad()
+    def _take_over(slots):
+        """What the library has written, also into copies."""
+        for slot in slots:
+            slot.deliver()
+            slot.note_change()
 
     @staticmethod
     @torch.no_grad()
