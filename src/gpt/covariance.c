@@ -8,6 +8,8 @@
 
 #include "linalg/blas.h"
 
+#include <stdint.h>
+
 /* Tensors of a layer with one input: a NULL ends the list. */
 enum { MOST_ALIKE = 3, INPUTS = 4 };
 typedef struct input_group {
@@ -103,10 +105,21 @@ static void add(gpt_samples *list, float *covariance, const float *x, size_t wid
       x + list->first * width + column, list->every * width, count, factor, covariance};
 }
 
+size_t gpt_sample_distance(size_t tokens, size_t rows, size_t widest)
+{
+  const size_t even = tokens / rows, most = INT32_MAX / widest;
+  return even < most ? even : most;
+}
+
 static gpt_samples start(const gpt_step *s)
 {
   const gpt_covariances *c = s->pass->covariances;
-  const size_t rows = c->samples < s->N ? c->samples : s->N, every = s->N / rows;
+  const size_t widths[] = {s->C, s->W, s->F, s->A, s->S};
+  size_t widest = 1;
+  for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+    if (widths[i] > widest) widest = widths[i];
+  const size_t rows = c->samples < s->N ? c->samples : s->N;
+  const size_t every = gpt_sample_distance(s->N, rows, widest);
   return (gpt_samples){
       .rows = rows, .every = every, .first = (size_t)(s->pass->phase % (uint64_t)every)};
 }

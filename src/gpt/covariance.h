@@ -21,6 +21,10 @@ typedef struct gpt_samples {
   size_t count;
 } gpt_samples;
 
+/* Tokens from one sample to the next: evenly over all, unless the BLAS, which counts in ints, could not
+ * step so far over an array of the widest kind. */
+size_t gpt_sample_distance(size_t tokens, size_t rows, size_t widest);
+
 /* What a layer's MLP and c_proj ask for, and its q, k and v; nothing when nobody asked. The list
  * must last as long as the task. */
 mo_task gpt_sample_upper(const gpt_step *step, size_t layer, gpt_samples *list);

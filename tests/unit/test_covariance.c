@@ -1,4 +1,5 @@
 /* test_covariance.c - covariances of what enters and leaves the hidden matrices. */
+#include "gpt/covariance.h"
 #include "gpt_kinds.h"
 
 #include <math.h>
@@ -157,12 +158,26 @@ static void test_gradients_stay(void **state)
   free(tokens);
 }
 
+/* One sample of a million tokens: a stride of 3.2e9 floats would be negative as an int. */
+static void test_strides_fit_the_blas(void **state)
+{
+  (void)state;
+  assert_int_equal(gpt_sample_distance(1000, 10, 64), 100);
+  assert_int_equal(gpt_sample_distance(1000, 1000, 64), 1);
+  for (size_t tokens = (size_t)1 << 20; tokens <= (size_t)1 << 24; tokens *= 2)
+    for (size_t rows = 1; rows <= 4; rows++) {
+      const size_t every = gpt_sample_distance(tokens, rows, 9216);
+      assert_true(every > 0 && every * rows <= tokens && every * 9216 <= INT32_MAX);
+    }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_one_token),
       cmocka_unit_test(test_samples_make_up_the_whole),
       cmocka_unit_test(test_gradients_stay),
+      cmocka_unit_test(test_strides_fit_the_blas),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
