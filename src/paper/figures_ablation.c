@@ -27,6 +27,7 @@ static void add_row(const study_evidence *e, const study_cell *c, const char *na
   results_number(row, cell_best_rate(c));
   run_mean_text(loss, text);
   results_text(row, text);
+  results_number(row, c == baseline(e) ? NAN : cell_behind(c, baseline(e)));
   results_number(row, to_base.mean);
   results_number(row, run_mean_margin(to_base));
   results_text(row, c == baseline(e) ? "" : cell_verdict(e, c, baseline(e)));
@@ -49,17 +50,19 @@ static void compare(const study_evidence *e, const study_cell *c, const char *na
   cell_draw_curve(e, c, to->curves, name);
   add_row(e, c, name, figure, to->table);
   if (c == baseline(e) || to->used >= sizeof to->finding) return;
+  const double change = c->seed_count > 0 ? to_base.mean : cell_behind(c, baseline(e));
   to->used +=
       (size_t)snprintf(to->finding + to->used, sizeof to->finding - to->used, "%s: %+.4f, %s. ",
-                       name, to_base.mean, cell_verdict(e, c, baseline(e)));
+                       name, change, cell_verdict(e, c, baseline(e)));
 }
 
 /* The baseline and every variant of a figure: bars, curves, a table. */
 static void draw_ablation(const study_evidence *e, figure_id id, const char *base_name,
                           json_t *figure)
 {
-  static const char *const columns[] = {"setting", "best lr",  "final loss", "to the default",
-                                        "±95%",    "in words", "s per step", NULL};
+  static const char *const columns[] = {"setting",       "best lr",        "final loss",
+                                        "in the search", "to the default", "±95%",
+                                        "in words",      "s per step",     NULL};
   ablation_table to = {.table =
                            results_table(figure,
                                          "Each at its best learning rate; mean and deviation "
@@ -86,7 +89,7 @@ static void draw_update_size(const study_evidence *e, const study_cell *c, const
 {
   json_t *series = results_series(chart, name, "line");
   if (c->best == c->rate_count) return;
-  const run_record *r = &e->records[c->seeds[0]];
+  const run_record *r = &e->records[c->seed_count > 0 ? c->seeds[0] : c->grid[c->best]];
   double sum = 0;
   size_t count = 0;
   for (size_t i = 0; i < r->telemetry_count; i++) {

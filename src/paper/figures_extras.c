@@ -27,6 +27,7 @@ static void add_row(const study_evidence *e, const char *base, const char *extra
   results_text(row, added ? extra : "nothing");
   results_number(row, cell_best_rate(c));
   results_text(row, text);
+  results_number(row, added ? cell_behind(c, without) : NAN);
   results_number(row, added ? gain.difference.mean : NAN);
   results_number(row, added ? run_mean_margin(gain.difference) : NAN);
   results_text(row, added ? cell_verdict(e, c, without) : "");
@@ -62,9 +63,9 @@ static size_t count_better(const study_evidence *e, const char *base)
 
 void figure_extras(const study_evidence *e, json_t *figure)
 {
-  static const char *const columns[] = {"contender",  "with",           "learning rate",
-                                        "final loss", "to without",     "±95%",
-                                        "in words",   "steps saved, %", NULL};
+  static const char *const columns[] = {
+      "contender",  "with", "learning rate", "final loss",     "in the search",
+      "to without", "±95%", "in words",      "steps saved, %", NULL};
   static const char *const pairs[] = {"both with", "Mousse to Muon", "±95%",
                                       "in words",  "steps saved, %", NULL};
   json_t *categories = results_categories("both with");

@@ -2,15 +2,13 @@
  *
  * Everybody has searched for learning rate and momentum, with the same number of runs of one seed,
  * and for nothing else. What the details gain later is known from those that went through them:
- * nobody gained more than Muon. So one that is behind Muon here by more than the margin, which
- * allows for one seed, would not be ahead of it in the end.
+ * nobody gained more than Muon. So one that is behind Muon here by more than the margin,
+ * which allows for one seed, would not be ahead of it in the end.
  */
 #include "paper/evidence.h"
 
 #include <math.h>
 #include <string.h>
-
-static const double margin = 0.02; /* nats */
 
 static double loss_of(const study_cell *c)
 {
@@ -20,7 +18,7 @@ static double loss_of(const study_cell *c)
 
 static bool goes_on(const study_cell *c, const study_cell *muon)
 {
-  return loss_of(c) <= loss_of(muon) + margin;
+  return loss_of(c) <= loss_of(muon) + STUDY_BEHIND;
 }
 
 static void add_row(const study_evidence *e, const study_cell *c, const study_cell *muon,
@@ -64,5 +62,5 @@ void figure_screening(const study_evidence *e, json_t *figure)
       figure,
       "After %d runs each, %zu of %zu contenders are less than %.2f behind Muon and "
       "worth the rest of the search.",
-      e->protocol->scale->search_runs, on, others, margin);
+      e->protocol->scale->search_runs, on, others, STUDY_BEHIND);
 }

@@ -29,6 +29,9 @@ enum {
   STUDY_WAVE = 4            /* runs of a search between two looks at it */
 };
 
+/* Nats, with one seed: further behind after a search, the runs that decide would only confirm it. */
+#define STUDY_BEHIND 0.03
+
 typedef enum study_schedule { STUDY_COSINE, STUDY_WSD } study_schedule;
 
 /* Who takes part: contenders.def. */
@@ -70,7 +73,7 @@ typedef struct study_cell {
   size_t grid[SEARCH_MOST], rate_count;
   size_t best; /* of the rates; rate_count: all diverged */
   bool inside; /* the best values are at no edge of those tried */
-  size_t seeds[STUDY_MOST_SEEDS], seed_count; /* runs of the verdict */
+  size_t seeds[STUDY_MOST_SEEDS], seed_count; /* runs of the verdict; 0: none decide */
 } study_cell;
 
 typedef struct study_protocol {
@@ -106,10 +109,13 @@ typedef struct study_stage {
  * more: some were added; to be called again when they have ended. */
 mousse_status protocol_tune(study_protocol *protocol, study_stage stage, study_runs *runs,
                             bool *more, mo_error *error);
-/* The runs of a regime's verdict, after its searches. */
+/* The runs of a regime's verdict, after its searches. An option added to a contender, or a switch
+ * turned, that is behind the contender in the search gets none. */
 mousse_status protocol_add_seeds(study_protocol *protocol, int regime, study_runs *runs,
                                  mo_error *error);
 
+/* The best loss of a search less that of another; NaN: one of them has none. */
+double cell_behind(const study_cell *cell, const study_cell *other);
 study_setting cell_best(const study_cell *cell); /* of its search; where it starts before */
 study_setting cell_best_together(const study_cell *cell); /* the same before the details */
 void cell_start_from(study_cell *cell, const study_cell *other); /* from what that has found */

@@ -202,6 +202,29 @@ static void follow(const study_protocol *p, study_cell *cell)
   cell->inside = leader->inside;
 }
 
+/* What a contender found at home, or NULL. */
+static const study_cell *home_of(const study_protocol *p, const study_cell *cell)
+{
+  for (size_t i = 0; i < p->count; i++)
+    if (p->cells[i].home && p->cells[i].who == cell->who) return &p->cells[i];
+  return NULL;
+}
+
+double cell_behind(const study_cell *cell, const study_cell *other)
+{
+  const search_trial *ours = search_best(&cell->tuning), *theirs = search_best(&other->tuning);
+  return ours != NULL && theirs != NULL ? ours->loss - theirs->loss : NAN;
+}
+
+/* Of what is added to a contender at home; lengths and parts of its steps are not. */
+static bool lost_its_search(const study_protocol *p, const study_cell *cell)
+{
+  const study_cell *home = home_of(p, cell);
+  return !cell->contender && cell->follows == SIZE_MAX && home != NULL &&
+         cell->regime == home->regime && cell->schedule == home->schedule &&
+         cell_behind(cell, home) > STUDY_BEHIND;
+}
+
 mousse_status protocol_add_seeds(study_protocol *p, int regime, study_runs *runs,
                                  mo_error *error)
 {
@@ -210,6 +233,7 @@ mousse_status protocol_add_seeds(study_protocol *p, int regime, study_runs *runs
     if (cell->regime != regime) continue;
     if (cell->follows != SIZE_MAX) follow(p, cell);
     if (cell->best == cell->rate_count || cell->figures == 0) continue;
+    if (lost_its_search(p, cell)) cell->seed_count = 0;
     const study_setting best = cell_best(cell);
     for (size_t k = 0; k < cell->seed_count; k++)
       MO_TRY(

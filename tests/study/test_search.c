@@ -263,6 +263,42 @@ static void screening_is_the_first_part_of_a_search(void **state)
   }
 }
 
+/* What is added to a contender and is behind it in the search, beyond what one seed may do, is not
+ * run with the seeds that decide; all else is. */
+static void what_loses_its_search_gets_no_seeds(void **state)
+{
+  (void)state;
+  study_protocol protocol;
+  study_runs runs = {.directory = "somewhere"};
+  mo_error error = {{0}};
+  const study_scale *scale = study_scale_find("laptop");
+  const study_request request = {.figures = FIGURE_BIT(extras) | FIGURE_BIT(tempering)};
+  assert_int_equal(protocol_plan(&protocol, scale, request, "d", &error), MOUSSE_OK);
+  size_t lost = 0, decided = 0, expected = 0;
+  for (size_t i = 0; i < protocol.count; i++) {
+    study_cell *cell = &protocol.cells[i];
+    const double behind = cell->home ? 0 : i % 2 == 0 ? 0.04 : 0.02;
+    if (cell->follows != SIZE_MAX) continue;
+    search_add(&cell->tuning, (search_point){{0}}, 3.0 + behind, 0);
+    cell->rate_count = 1;
+    cell->best = 0;
+  }
+  assert_int_equal(protocol_add_seeds(&protocol, 0, &runs, &error), MOUSSE_OK);
+  for (size_t i = 0; i < protocol.count; i++) {
+    const study_cell *cell = &protocol.cells[i];
+    if (cell->regime != 0 || cell->figures == 0) continue;
+    const bool may_lose = !cell->home && cell->follows == SIZE_MAX;
+    assert_int_equal(cell->seed_count, may_lose && i % 2 == 0 ? 0 : scale->seeds);
+    lost += cell->seed_count == 0;
+    decided += may_lose && cell->seed_count > 0;
+    expected += cell->seed_count;
+  }
+  assert_true(lost > 2 && decided > 2);
+  assert_int_equal(runs.count, expected);
+  study_release(&runs);
+  protocol_release(&protocol);
+}
+
 static void contenders_can_be_told_apart(void **state)
 {
   (void)state;
@@ -296,6 +332,7 @@ int main(void)
       cmocka_unit_test(contenders_are_of_the_library),
       cmocka_unit_test(momentum_follows_the_length),
       cmocka_unit_test(screening_is_the_first_part_of_a_search),
+      cmocka_unit_test(what_loses_its_search_gets_no_seeds),
       cmocka_unit_test(contenders_can_be_told_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
