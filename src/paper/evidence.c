@@ -5,6 +5,7 @@
 #include "study/curves.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static mousse_status read_runs(study_evidence *e, mo_error *error)
@@ -57,6 +58,14 @@ void evidence_release(study_evidence *e)
 const run_group *cell_group(const study_evidence *e, const study_cell *c)
 {
   return &e->groups[c - e->protocol->cells];
+}
+
+void cell_loss_text(const study_evidence *e, const study_cell *c, char text[64])
+{
+  if (c->seed_count > 0)
+    run_mean_text(cell_group(e, c)->final_loss, text);
+  else
+    snprintf(text, 64, "not run");
 }
 
 double cell_total_seconds(const study_evidence *e, const study_cell *c)

@@ -20,6 +20,8 @@ void evidence_release(study_evidence *evidence);
 
 /* The seeds of a cell at its best learning rate; empty: all its runs diverged. */
 const run_group *cell_group(const study_evidence *evidence, const study_cell *cell);
+/* The mean of their final losses, and what became of a cell that has none. */
+void cell_loss_text(const study_evidence *evidence, const study_cell *cell, char text[64]);
 double cell_total_seconds(const study_evidence *evidence, const study_cell *cell);
 
 /* The validation curve from a third of the run on, as a series of a chart. */

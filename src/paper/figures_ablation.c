@@ -21,11 +21,11 @@ static void add_row(const study_evidence *e, const study_cell *c, const char *na
                     json_t *figure, json_t *table)
 {
   char text[64];
-  const run_mean loss = cell_group(e, c)->final_loss, to_base = to_baseline(e, c);
+  const run_mean to_base = to_baseline(e, c);
   json_t *row = results_row(table);
   results_text(row, name);
   results_number(row, cell_best_rate(c));
-  run_mean_text(loss, text);
+  cell_loss_text(e, c, text);
   results_text(row, text);
   results_number(row, c == baseline(e) ? NAN : cell_behind(c, baseline(e)));
   results_number(row, to_base.mean);

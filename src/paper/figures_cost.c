@@ -44,9 +44,9 @@ static void add_saved_row(const study_evidence *e, int regime, const char *label
   json_t *row = results_row(table);
   results_text(row, regime_name(e, regime));
   results_text(row, label);
-  run_mean_text(cell_group(e, muon)->final_loss, text);
+  cell_loss_text(e, muon, text);
   results_text(row, text);
-  run_mean_text(cell_group(e, mousse)->final_loss, text);
+  cell_loss_text(e, mousse, text);
   results_text(row, text);
   results_text(row, cell_verdict(e, mousse, muon));
   results_number(
@@ -68,7 +68,7 @@ static void compare_shorter(const study_evidence *e, json_t *figure)
     const study_cell *c = cosine(e, regime, labels[i]);
     char text[64];
     json_t *row = results_row(table);
-    run_mean_text(cell_group(e, c)->final_loss, text);
+    cell_loss_text(e, c, text);
     results_text(row, labels[i]);
     results_number(row, (double)c->run.num_iterations);
     results_text(row, text);

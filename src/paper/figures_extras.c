@@ -22,7 +22,7 @@ static void add_row(const study_evidence *e, const char *base, const char *extra
   const bool added = extra[0] != '\0';
   const cell_gain gain = cell_gain_over(e, c, without);
   json_t *row = results_row(table);
-  run_mean_text(cell_group(e, c)->final_loss, text);
+  cell_loss_text(e, c, text);
   results_text(row, base);
   results_text(row, added ? extra : "nothing");
   results_number(row, cell_best_rate(c));

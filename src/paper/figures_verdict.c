@@ -83,7 +83,7 @@ static void add_verdict_row(const study_evidence *e, const study_cell *c, json_t
   const cell_gain gain = cell_gain_over(e, c, muon);
   char loss[64], difference[64];
   json_t *row = results_row(table);
-  run_mean_text(cell_group(e, c)->final_loss, loss);
+  cell_loss_text(e, c, loss);
   difference_text(&gain.difference, difference);
   results_text(row, c->label);
   results_text(row, regime_name(e, c->regime));
@@ -137,7 +137,7 @@ static void add_shorter(const study_evidence *e, json_t *figure)
     if (table == NULL)
       table = results_table(figure, "With fewer steps against all of Muon's", columns);
     json_t *row = results_row(table);
-    run_mean_text(cell_group(e, c)->final_loss, loss);
+    cell_loss_text(e, c, loss);
     difference_text(&difference, text);
     results_text(row, "mousse no-graft");
     results_text(row, regime_name(e, regime));
