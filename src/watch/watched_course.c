@@ -55,22 +55,13 @@ static void take_validation(watched_run *run, const metrics_line *l)
   c->best_step = l->step;
 }
 
-/* Telemetry is many lines, read only when somebody looks at it (curvature.h). */
-static bool is_telemetry(const char *text, size_t size)
-{
-  static const char start[] = "{\"step\": ", key[] = ", \"matrix\": ";
-  size_t at = strlen(start);
-  if (size <= at || memcmp(text, start, at) != 0) return false;
-  while (at < size && text[at] >= '0' && text[at] <= '9') at++;
-  return size - at > strlen(key) && memcmp(text + at, key, strlen(key)) == 0;
-}
-
 /* Steps that go back, as damaged files may have them, would draw a curve that is none. */
 static void take_metrics(void *user, const char *text, size_t size)
 {
   watched_run *run = user;
   metrics_line line;
-  if (is_telemetry(text, size)) return;
+  if (metrics_is_telemetry(text, size))
+    return; /* read when somebody looks at it: curvature.h */
   if (metrics_line_read(&line, text, size, NULL) != MOUSSE_OK) return;
   if (line.kind == METRICS_STEP && (line.step > run->course.step || run->course.seen == 0))
     take_step(run, &line);

@@ -102,6 +102,36 @@ static void diverged_is_not_complete(void **state)
   run_record_release(&r);
 }
 
+/* Larger than what is read at a time, with telemetry that is not asked for in between. */
+static void long_files_are_read_in_parts(void **state)
+{
+  enum { STEPS = 20000 };
+  static const char telemetry[] = "{\"step\": %d, \"matrix\": \"h.0.w\", \"rms\": 1}\n",
+                    step[] = "{\"step\": %d, \"tokens\": 1, \"loss\": 2, \"lr\": 3, "
+                             "\"grad_norm\": 4, \"seconds\": 5}\n";
+  run_record r;
+  mo_error error = {{0}};
+  const char *path = make_run(state, "long", config, "", NULL);
+  FILE *file = fopen(scratch_path(state, "long/metrics.jsonl"), "w");
+  assert_non_null(file);
+  for (int i = 1; i <= STEPS; i++) {
+    fprintf(file, step, i);
+    fprintf(file, telemetry, i);
+  }
+  fflush(file);
+  assert_int_equal(run_record_read(&r, path, RECORD_CURVES, &error), MOUSSE_OK);
+  assert_true(r.step_count == STEPS && r.steps[STEPS - 1].step == STEPS &&
+              r.telemetry_count == 0);
+  run_record_release(&r);
+  assert_int_equal(run_record_read(&r, path, RECORD_CURVES_AND_TELEMETRY, &error), MOUSSE_OK);
+  assert_int_equal(r.telemetry_count, STEPS);
+  run_record_release(&r);
+  fprintf(file, "{\"step\": 20001, \"matrix\": \"h.0\n"); /* torn */
+  fclose(file);
+  assert_int_equal(run_record_read(&r, path, RECORD_CURVES, &error), MOUSSE_BAD_FORMAT);
+  assert_non_null(strstr(error.text, "metrics.jsonl: line 40001: not JSON"));
+}
+
 static void damage_is_told_with_file_and_line(void **state)
 {
   static const struct {
@@ -344,6 +374,7 @@ int main(void)
       scratch_test(a_killed_run_is_incomplete),
       scratch_test(a_run_without_steps_is_empty),
       scratch_test(diverged_is_not_complete),
+      scratch_test(long_files_are_read_in_parts),
       scratch_test(damage_is_told_with_file_and_line),
       scratch_test(what_is_no_run_is_refused),
       scratch_test(finds_runs_below),
