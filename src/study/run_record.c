@@ -184,6 +184,23 @@ static bool lost_patience(const run_record *record)
   return patience > 0 && without >= patience;
 }
 
+/* A run with validations makes one after its last step, whatever val_loss_every is: one that
+ * was killed in between has no final loss. */
+static bool took_all_steps(const run_record *record)
+{
+  const size_t steps = record->step_count, validations = record->validation_count;
+  if (steps == 0) return false;
+  const uint64_t last = record->steps[steps - 1].step;
+  return last >= (uint64_t)record->options.num_iterations &&
+         (validations == 0 || record->validations[validations - 1].step >= last);
+}
+
+bool run_record_is_complete(const run_record *record, bool over)
+{
+  return record->result.status == RECORD_COMPLETE ||
+         (record->result.status == RECORD_UNKNOWN && over && record->end != RUN_END_FAILED);
+}
+
 /* What follows from what was read. */
 static mousse_status conclude(run_record *record, mo_error *error)
 {
@@ -192,12 +209,8 @@ static mousse_status conclude(run_record *record, mo_error *error)
     record->final_loss = record->validations[record->validation_count - 1].loss;
     record->final_bits = record->validations[record->validation_count - 1].bits_per_byte;
   }
-  const size_t count = record->step_count;
-  const bool all_steps =
-      count > 0 && record->steps[count - 1].step >= (uint64_t)record->options.num_iterations;
   record->complete =
-      record->result.status == RECORD_COMPLETE ||
-      (record->result.status == RECORD_UNKNOWN && (all_steps || lost_patience(record)));
+      run_record_is_complete(record, took_all_steps(record) || lost_patience(record));
   return MOUSSE_OK;
 }
 
@@ -209,6 +222,7 @@ static mousse_status read_all(run_record *record, const char *directory, record_
   MO_TRY(read_metrics(record, parts, error));
   MO_TRY(run_result_read(&record->result, record->directory, error));
   MO_TRY(run_history_read(&record->history, record->directory, error));
+  MO_TRY(run_end_read(&record->end, record->directory, error));
   return conclude(record, error);
 }
 
@@ -297,5 +311,6 @@ const char *run_record_state(const run_record *record)
   if (record->result.status == RECORD_DIVERGED) return "diverged";
   if (record->result.status == RECORD_HOPELESS) return "hopeless";
   if (record->result.status == RECORD_FAILED) return "failed";
+  if (record->result.status == RECORD_UNKNOWN && record->end == RUN_END_FAILED) return "failed";
   return record->complete ? "complete" : "not finished";
 }

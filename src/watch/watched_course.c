@@ -1,6 +1,5 @@
 /* watched_course.c - metrics.jsonl and events.jsonl of a run, followed. */
 #include "study/metrics_line.h"
-#include "train/metrics.h"
 #include "watch/watched_run.h"
 
 #include <math.h>
@@ -55,13 +54,13 @@ static void take_validation(watched_run *run, const metrics_line *l)
   c->best_step = l->step;
 }
 
-/* Steps that go back, as damaged files may have them, would draw a curve that is none. */
+/* Steps that go back, as damaged files may have them, would draw a curve that is none. Telemetry
+ * is many lines, read only when somebody looks at it (curvature.h). */
 static void take_metrics(void *user, const char *text, size_t size)
 {
   watched_run *run = user;
   metrics_line line;
-  if (metrics_is_telemetry(text, size))
-    return; /* read when somebody looks at it: curvature.h */
+  if (metrics_is_telemetry(text, size)) return;
   if (metrics_line_read(&line, text, size, NULL) != MOUSSE_OK) return;
   if (line.kind == METRICS_STEP && (line.step > run->course.step || run->course.seen == 0))
     take_step(run, &line);
@@ -83,14 +82,6 @@ static void keep(json_t *list, json_t *entry, size_t most)
   if (json_array_size(list) > most) json_array_remove(list, 0);
 }
 
-/* One that took all its steps may have failed to save them. */
-static bool is_failure(const json_t *ended)
-{
-  const char *text = json_string_value(json_object_get(ended, "text"));
-  return text != NULL && strcmp(text, METRICS_COMPLETE) != 0 &&
-         strcmp(text, METRICS_ASKED) != 0;
-}
-
 static void take_event(void *user, const char *text, size_t size)
 {
   watched_run *run = user;
@@ -99,7 +90,7 @@ static void take_event(void *user, const char *text, size_t size)
   if (kind != NULL && json_is_integer(json_object_get(entry, "step"))) {
     const bool sample = strcmp(kind, "sample") == 0;
     keep(sample ? run->samples : run->happened, entry, sample ? MOST_SAMPLES : MOST_EVENTS);
-    run->failed = strcmp(kind, "ended") == 0 && is_failure(entry);
+    run->record.end = run_end_after(run->record.end, entry);
     if (strcmp(kind, "started") == 0) {
       json_decref(run->started);
       run->started = json_incref(entry);
@@ -115,7 +106,7 @@ static void forget_events(void *user)
   json_array_clear(run->samples);
   json_decref(run->started);
   run->started = NULL;
-  run->failed = false;
+  run->record.end = RUN_END_UNKNOWN;
 }
 
 bool watched_course_read(watched_run *run, int directory, size_t most, bool *more)

@@ -64,13 +64,16 @@ static bool is_running(int directory, const lock_list *locks)
   return time(NULL) - file.st_mtim.tv_sec < RECENT_SECONDS;
 }
 
-static bool took_all_steps(const watched_run *run)
+/* As run_record.c has it, by the course. */
+static bool is_over(const watched_run *run)
 {
   const train_options *o = &run->record.options;
   const run_course *c = &run->course;
-  if (!run->has_options) return false;
-  return c->step >= (uint64_t)o->num_iterations ||
-         (o->patience > 0 && c->without_best >= (uint64_t)o->patience);
+  const watch_series *v = &run->validations;
+  if (!run->has_options || run->running) return false;
+  if (o->patience > 0 && c->without_best >= (uint64_t)o->patience) return true;
+  return c->step >= (uint64_t)o->num_iterations &&
+         (v->count == 0 || v->places[v->count - 1].last >= c->step);
 }
 
 static void conclude(watched_run *run)
@@ -81,9 +84,7 @@ static void conclude(watched_run *run)
   if (run->validations.count > 0)
     r->final_bits =
         series_mean(series_at(&run->validations, run->validations.count - 1, VALIDATION_BITS));
-  r->complete = r->result.status == RECORD_COMPLETE ||
-                (r->result.status == RECORD_UNKNOWN && took_all_steps(run) && !run->running &&
-                 !run->failed);
+  r->complete = run_record_is_complete(r, is_over(run));
 }
 
 bool watched_run_read(watched_run *run, int root, const lock_list *locks, size_t most,
@@ -118,8 +119,7 @@ const char *watched_run_state(const watched_run *run)
 {
   if (run->running) return "running";
   const char *state = run_record_state(&run->record);
-  if (strcmp(state, "not finished") != 0) return state;
-  return run->failed ? "failed" : "stopped";
+  return strcmp(state, "not finished") == 0 ? "stopped" : state;
 }
 
 double watched_run_rate(const watched_run *run)

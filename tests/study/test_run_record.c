@@ -102,6 +102,47 @@ static void diverged_is_not_complete(void **state)
   run_record_release(&r);
 }
 
+#define EVENT(kind, text)                                                                      \
+  "{\"step\": 4, \"time\": 1, \"event\": \"" kind "\", \"text\": \"" text "\"}\n"
+
+/* Without a result.json: what its steps, its last validation and its events say together. */
+static void a_run_is_complete_by_all_it_left(void **state)
+{
+  static const char unvalidated[] = STEP(3, 5, 1) STEP(4, 4, 1),
+                    killed[] = VALIDATION(2, 6) STEP(3, 5, 1) STEP(4, 4, 1),
+                    broken[] = "not JSON\n" EVENT("started", "") EVENT("ended", "disk full");
+  const struct {
+    const char *metrics, *events, *state;
+  } cases[] = {
+      {whole, NULL, "complete"},
+      {whole, EVENT("started", ""), "complete"}, /* "ended" may be lost with the power */
+      {whole, EVENT("ended", "complete"), "complete"},
+      {whole, broken, "failed"},
+      {whole, EVENT("ended", "disk full") EVENT("notice", "x"), "failed"},
+      {whole, EVENT("ended", "disk full") EVENT("started", ""), "complete"},
+      {unvalidated, NULL, "complete"}, /* data without validation shards */
+      {killed, NULL, "not finished"},
+      {killed, EVENT("ended", "asked to stop"), "not finished"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    run_record r;
+    run_group group;
+    mo_error error = {{0}};
+    const char *path = make_run(state, "ended", config, cases[i].metrics, NULL);
+    const bool complete = strcmp(cases[i].state, "complete") == 0;
+    const char *events = cases[i].events != NULL ? cases[i].events : "";
+    scratch_write(state, "ended/events.jsonl", events, strlen(events));
+    assert_int_equal(run_record_read(&r, path, RECORD_CURVES, &error), MOUSSE_OK);
+    assert_string_equal(run_record_state(&r), cases[i].state);
+    assert_int_equal(r.complete, complete);
+    run_group_start(&group);
+    assert_int_equal(run_group_add(&group, &r, &error), MOUSSE_OK);
+    assert_int_equal(group.final_loss.count, complete && r.validation_count > 0);
+    run_group_release(&group);
+    run_record_release(&r);
+  }
+}
+
 /* Larger than what is read at a time, with telemetry that is not asked for in between. */
 static void long_files_are_read_in_parts(void **state)
 {
@@ -374,6 +415,7 @@ int main(void)
       scratch_test(a_killed_run_is_incomplete),
       scratch_test(a_run_without_steps_is_empty),
       scratch_test(diverged_is_not_complete),
+      scratch_test(a_run_is_complete_by_all_it_left),
       scratch_test(long_files_are_read_in_parts),
       scratch_test(damage_is_told_with_file_and_line),
       scratch_test(what_is_no_run_is_refused),

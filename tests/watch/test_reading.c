@@ -254,6 +254,9 @@ static void a_model_follows_its_runs(void **state)
   assert_true(watch_model_refresh(&m));
   assert_int_equal(run->course.step, 4);
   assert_true(run->course.best == 3 && run->course.best_step == 2);
+  assert_string_equal(watched_run_state(run), "stopped"); /* before the validation at its end */
+  append(state, "a/metrics.jsonl", "{\"step\": 4, \"tokens\": 1, \"val_loss\": 5}\n");
+  assert_true(watch_model_refresh(&m));
   assert_string_equal(watched_run_state(run), "complete");
   assert_int_equal(truncate(scratch_path(state, "a/metrics.jsonl"), 0), 0);
   assert_true(watch_model_refresh(&m));
@@ -276,6 +279,9 @@ static void a_run_that_could_not_save_has_failed(void **state)
   make_run(state, "a", "num_iterations: 2\n", STEP(1, 5) STEP(2, 4));
   append(state, "a/events.jsonl", ENDED(2, "a/model: cannot write: File too large"));
   assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  assert_string_equal(watched_run_state(m.runs[0]), "failed");
+  append(state, "a/events.jsonl", "{\"step\": 2, \"time\": 2, \"event\": \"notice\"}\n");
   watch_model_refresh(&m);
   assert_string_equal(watched_run_state(m.runs[0]), "failed");
   append(state, "a/events.jsonl", "{\"step\": 0, \"time\": 2, \"event\": \"started\"}\n");
