@@ -1,6 +1,7 @@
 /* test_run_record.c - what run directories tell: complete, killed, damaged and missing ones. */
 #include "base/random.h"
 #include "scratch.h"
+#include "study/curves.h"
 #include "study/run_groups.h"
 
 #include <math.h>
@@ -65,6 +66,52 @@ static void reads_a_complete_run(void **state)
   assert_false(run_group_blew_up(&group));
   run_group_release(&group);
   run_record_release(&r);
+}
+
+/* The first of three seeds was killed early: the others have what it lacks. */
+static void a_group_is_as_long_as_its_longest_run(void **state)
+{
+  enum { ALL = 10, FEW = 2 };
+  record_step steps[ALL];
+  record_validation validations[3][ALL];
+  run_record runs[3];
+  run_group group;
+  uint64_t step = 0;
+  run_mean loss;
+  mo_error error = {{0}};
+  (void)state;
+  run_group_start(&group);
+  for (size_t r = 0; r < 3; r++) {
+    const size_t count = r == 0 ? FEW : ALL;
+    for (size_t i = 0; i < ALL; i++) {
+      steps[i] = (record_step){.step = 10 * i + 10, .tokens = 100 * i + 100};
+      validations[r][i] = (record_validation){
+          .step = 10 * i + 10, .loss = r == 0 ? 100.0 : (double)(ALL - i)}; /* 10, 9, ... 1 */
+    }
+    runs[r] = (run_record){.steps = steps,
+                           .step_count = count,
+                           .validations = validations[r],
+                           .validation_count = count,
+                           .complete = r > 0};
+    assert_int_equal(run_group_add(&group, &runs[r], &error), MOUSSE_OK);
+  }
+  assert_true(run_group_validation(&group, 0, &step, &loss));
+  assert_true(step == 10 && loss.count == 3);
+  assert_true(run_group_validation(&group, ALL - 1, &step, &loss));
+  assert_true(step == 100 && loss.count == 2 && loss.mean == 1);
+  assert_true(run_group_steps_to(&group, 3) == 80);
+  assert_true(run_group_steps_to(&group, 9.5) == 15); /* without the run that did not finish */
+  json_t *results = results_new("t", "c");
+  json_t *chart = results_chart(results_figure(results, "f", "t", ""), "t",
+                                results_axis("step", "linear"), results_axis("y", "linear"));
+  curve_views(chart);
+  json_t *series = results_series(chart, "s", "line");
+  curve_validation(series, &group, 0);
+  const json_t *tokens = json_array_get(json_object_get(series, "views"), 0);
+  assert_int_equal(json_array_size(json_object_get(series, "points")), ALL);
+  assert_true(json_number_value(json_array_get(tokens, ALL - 1)) == 1000);
+  json_decref(results);
+  run_group_release(&group);
 }
 
 static void a_killed_run_is_incomplete(void **state)
@@ -412,6 +459,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       scratch_test(reads_a_complete_run),
+      cmocka_unit_test(a_group_is_as_long_as_its_longest_run),
       scratch_test(a_killed_run_is_incomplete),
       scratch_test(a_run_without_steps_is_empty),
       scratch_test(diverged_is_not_complete),
