@@ -52,16 +52,18 @@ void watched_run_close(watched_run *run)
 }
 
 /* A run holds a lock on its file `lock`. Asking for that lock could keep a run from starting, so
- * it is looked up in the kernel's list. Where there is no such list, a run whose metrics grew in
- * the last minute counts as running. */
-static bool is_running(int directory, const lock_list *locks)
+ * it is looked up in the kernel's list. That has no locks of other machines, and those of btrfs
+ * under another device: a run that started, and whose metrics grew in the last minute, counts as
+ * running as well. Where there is no list, so does one of before there were events. */
+static bool is_running(const watched_run *run, int directory, const lock_list *locks)
 {
   struct stat file;
+  const run_end end = run->record.end;
   if (fstatat(directory, "lock", &file, AT_SYMLINK_NOFOLLOW) != 0) return false;
   if (lock_list_has(locks, &file)) return true;
-  if (locks->is_known || fstatat(directory, "metrics.jsonl", &file, AT_SYMLINK_NOFOLLOW) != 0)
-    return false;
-  return time(NULL) - file.st_mtim.tv_sec < RECENT_SECONDS;
+  if (end != RUN_END_OPEN && (locks->is_known || end != RUN_END_UNKNOWN)) return false;
+  return fstatat(directory, "metrics.jsonl", &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+         time(NULL) - file.st_mtim.tv_sec < RECENT_SECONDS;
 }
 
 /* As run_record.c has it, by the course. */
@@ -97,7 +99,7 @@ bool watched_run_read(watched_run *run, int root, const lock_list *locks, size_t
   if (directory < 0) return false;
   const bool files = watched_files_read(run, directory);
   const bool course = watched_course_read(run, directory, most, more);
-  const bool running = is_running(directory, locks), changed = running != run->running;
+  const bool running = is_running(run, directory, locks), changed = running != run->running;
   close(directory);
   run->running = running;
   conclude(run);

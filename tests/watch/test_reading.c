@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static int open_scratch(void **state)
@@ -268,6 +269,7 @@ static void a_model_follows_its_runs(void **state)
   watch_model_close(&m);
 }
 
+#define STARTED(step) "{\"step\": " #step ", \"time\": 1, \"event\": \"started\"}\n"
 #define ENDED(step, text)                                                                      \
   "{\"step\": " #step ", \"time\": 1, \"event\": \"ended\", \"text\": \"" text "\"}\n"
 
@@ -284,12 +286,38 @@ static void a_run_that_could_not_save_has_failed(void **state)
   append(state, "a/events.jsonl", "{\"step\": 2, \"time\": 2, \"event\": \"notice\"}\n");
   watch_model_refresh(&m);
   assert_string_equal(watched_run_state(m.runs[0]), "failed");
-  append(state, "a/events.jsonl", "{\"step\": 0, \"time\": 2, \"event\": \"started\"}\n");
+  append(state, "a/events.jsonl", STARTED(0));
   watch_model_refresh(&m);
   assert_string_equal(watched_run_state(m.runs[0]), "complete");
   append(state, "a/events.jsonl", ENDED(2, "complete"));
   watch_model_refresh(&m);
   assert_string_equal(watched_run_state(m.runs[0]), "complete");
+  watch_model_close(&m);
+}
+
+/* On btrfs and from other machines a run's lock is not seen. */
+static void a_run_whose_lock_is_not_seen_is_running(void **state)
+{
+  watch_model m;
+  mo_error error = {{0}};
+  const struct timespec earlier[2] = {{.tv_sec = time(NULL) - 3600},
+                                      {.tv_sec = time(NULL) - 3600}};
+  make_run(state, "a", "num_iterations: 4\n", STEP(1, 5));
+  append(state, "a/lock", "");
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  append(state, "a/events.jsonl", STARTED(0));
+  watch_model_refresh(&m);
+  assert_string_equal(watched_run_state(m.runs[0]), "running");
+  assert_int_equal(utimensat(AT_FDCWD, scratch_path(state, "a/metrics.jsonl"), earlier, 0), 0);
+  assert_true(watch_model_refresh(&m));
+  assert_string_equal(watched_run_state(m.runs[0]), "stopped");
+  append(state, "a/metrics.jsonl", STEP(2, 5));
+  watch_model_refresh(&m);
+  assert_string_equal(watched_run_state(m.runs[0]), "running");
+  append(state, "a/events.jsonl", ENDED(2, "asked to stop"));
+  watch_model_refresh(&m);
+  assert_string_equal(watched_run_state(m.runs[0]), "stopped");
   watch_model_close(&m);
 }
 
@@ -318,6 +346,7 @@ int main(void)
       scratch_test(links_and_pipes_are_not_opened),
       scratch_test(a_model_follows_its_runs),
       scratch_test(a_run_that_could_not_save_has_failed),
+      scratch_test(a_run_whose_lock_is_not_seen_is_running),
       scratch_test(a_run_of_empty_files_is_a_run),
       cmocka_unit_test(series_keep_extremes),
       cmocka_unit_test(scanned_steps_are_the_parsed_ones),
