@@ -12,15 +12,15 @@ static void fill_steps(run_record *record, const watch_series *series)
 {
   for (size_t i = 0; i < series->count; i++) {
     const series_place *place = &series->places[i];
-    const double rows = (double)place->rows;
-    const double before = i > 0 ? series->places[i - 1].seconds : 0;
+    const uint64_t before = i > 0 ? series->places[i - 1].last : 0;
+    const double seconds = place->seconds - (i > 0 ? series->places[i - 1].seconds : 0);
     record->steps[i] = (record_step){
         .step = place->last,
         .tokens = (uint64_t)place->tokens,
         .loss = series_mean(series_at(series, i, STEP_LOSS)),
         .lr = series_mean(series_at(series, i, STEP_LR)),
         .grad_norm = series_mean(series_at(series, i, STEP_GRAD_NORM)),
-        .seconds = (place->seconds - before) / rows,
+        .seconds = place->last > before ? seconds / (double)(place->last - before) : NAN,
     };
   }
   record->step_count = series->count;

@@ -14,10 +14,12 @@ static double blend(double before, double now, uint64_t seen)
   return seen <= 2 || !isfinite(before) ? now : 0.95 * before + 0.05 * now;
 }
 
+/* A run from an archive has only some of its steps: each stands for those before it, too. */
 static void take_step(watched_run *run, const metrics_line *l)
 {
   run_course *c = &run->course;
-  const double tokens = c->tokens < l->tokens ? (double)(l->tokens - c->tokens) : NAN;
+  const double taken = c->step < l->step ? (double)(l->step - c->step) : 1;
+  const double tokens = c->tokens < l->tokens ? (double)(l->tokens - c->tokens) / taken : NAN;
   const double values[STEP_COLUMNS] = {
       [STEP_LOSS] = l->loss,
       [STEP_LR] = l->lr,
@@ -29,7 +31,7 @@ static void take_step(watched_run *run, const metrics_line *l)
   c->seen++;
   c->step = l->step;
   c->tokens = l->tokens;
-  c->seconds += isfinite(l->seconds) ? l->seconds : 0;
+  c->seconds += isfinite(l->seconds) ? l->seconds * taken : 0;
   c->step_seconds = blend(c->step_seconds, l->seconds, c->seen);
   c->loss = blend(c->loss, l->loss, c->seen);
   c->skipped += l->skipped;

@@ -3,7 +3,7 @@
 #include "base/random.h"
 #include "scratch.h"
 #include "study/metrics_line.h"
-#include "watch/watch_model.h"
+#include "watch/watch_json.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -269,6 +269,25 @@ static void a_model_follows_its_runs(void **state)
   watch_model_close(&m);
 }
 
+/* Every fifth step of a run, as an archive keeps them: half a second and 100 tokens each. */
+static void steps_that_are_left_out_count(void **state)
+{
+  watch_model m;
+  run_records records;
+  mo_error error = {{0}};
+  make_run(state, "a", "num_iterations: 20\n", STEP(5, 5) STEP(10, 4) STEP(15, 3) STEP(20, 2));
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  const watched_run *run = m.runs[0];
+  for (size_t i = 0; i < 4; i++)
+    assert_true(series_mean(series_at(&run->steps, i, STEP_SPEED)) == 200);
+  assert_true(run->course.seconds == 10);
+  assert_int_equal(watch_records(&m, m.runs, 1, &records, &error), MOUSSE_OK);
+  for (size_t i = 0; i < 4; i++) assert_true(records.list[0].steps[i].seconds == 0.5);
+  watch_records_release(&records);
+  watch_model_close(&m);
+}
+
 #define STARTED(step) "{\"step\": " #step ", \"time\": 1, \"event\": \"started\"}\n"
 #define ENDED(step, text)                                                                      \
   "{\"step\": " #step ", \"time\": 1, \"event\": \"ended\", \"text\": \"" text "\"}\n"
@@ -345,6 +364,7 @@ int main(void)
       scratch_test(a_line_without_end_is_passed_over),
       scratch_test(links_and_pipes_are_not_opened),
       scratch_test(a_model_follows_its_runs),
+      scratch_test(steps_that_are_left_out_count),
       scratch_test(a_run_that_could_not_save_has_failed),
       scratch_test(a_run_whose_lock_is_not_seen_is_running),
       scratch_test(a_run_of_empty_files_is_a_run),
