@@ -82,7 +82,6 @@ static void conclude(watched_run *run)
 {
   run_record *r = &run->record;
   r->final_loss = run->course.last;
-  r->step_seconds = run->course.step_seconds;
   if (run->validations.count > 0)
     r->final_bits =
         series_mean(series_at(&run->validations, run->validations.count - 1, VALIDATION_BITS));

@@ -1,7 +1,10 @@
 /* test_requests.c - who may ask, and what is answered: without sockets. */
 #include "scratch.h"
+#include "study/report_runs.h"
 #include "watch/answer.h"
+#include "watch/watch_json.h"
 
+#include <math.h>
 #include <string.h>
 
 static const watch_guard local = {.bound = ""};
@@ -159,12 +162,73 @@ static void answers_are_documents(void **state)
   watch_model_close(&m);
 }
 
+/* The milliseconds of a step in the table of a report's only run. */
+static double step_milliseconds(json_t *results)
+{
+  enum { COLUMN = 7 };
+  double found = -1;
+  size_t i = 0;
+  json_t *figure = NULL;
+  json_array_foreach(json_object_get(results, "figures"), i, figure)
+  {
+    const json_t *table = json_array_get(json_object_get(figure, "tables"), 0);
+    if (strcmp(json_string_value(json_object_get(figure, "id")), "runs") != 0) continue;
+    assert_string_equal(
+        json_string_value(json_array_get(json_object_get(table, "columns"), COLUMN)),
+        "ms per step");
+    const json_t *row = json_array_get(json_object_get(table, "rows"), 0);
+    found = json_number_value(json_array_get(row, COLUMN));
+  }
+  json_decref(results);
+  return found;
+}
+
+/* Slow at its end, and then as an archive tells of it. */
+static void reports_have_the_median_of_a_step(void **state)
+{
+  static const char result[] = "{\"status\": \"complete\", \"step_seconds\": 0.25}";
+  mo_buffer text = {0};
+  mo_error error = {{0}};
+  mo_make_directories(scratch_path(state, "r"), &error);
+  scratch_write(state, "r/config.yaml", "num_iterations: 1030\n", 21);
+  for (int i = 1; i <= 1030; i++) {
+    char line[160];
+    const int size = snprintf(line, sizeof line,
+                              "{\"step\": %d, \"tokens\": %d, \"loss\": 4, \"lr\": 0.1, "
+                              "\"grad_norm\": 1, \"seconds\": %g}\n",
+                              i, i, i <= 1000 ? 0.1 : 0.5);
+    assert_true(mo_buffer_add(&text, line, (size_t)size));
+  }
+  scratch_write(state, "r/metrics.jsonl", text.data, text.size);
+  mo_buffer_close(&text);
+  for (int archived = 0; archived < 2; archived++) {
+    watch_model m;
+    run_records records = {0};
+    json_t *live = NULL, *read = NULL;
+    if (archived) scratch_write(state, "r/result.json", result, strlen(result));
+    assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+    watch_model_refresh(&m);
+    assert_int_equal(watch_report(&m, m.runs, m.count, &live, &error), MOUSSE_OK);
+    assert_int_equal(run_records_find(&records, *state, RECORD_CURVES, &error), MOUSSE_OK);
+    assert_int_equal(report_runs(&records, "c", NAN, &read, &error), MOUSSE_OK);
+    const double wanted = step_milliseconds(read);
+    assert_true(fabs(wanted - (archived ? 250 : 100)) < 1e-6);
+    assert_true(fabs(step_milliseconds(live) - wanted) < 1e-6);
+    run_records_release(&records);
+    watch_model_close(&m);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(only_our_names_are_hosts), cmocka_unit_test(other_sites_are_refused),
-      cmocka_unit_test(nothing_is_taken),         cmocka_unit_test(a_token_is_asked_for),
-      cmocka_unit_test(tokens_are_new_each_time), scratch_test(answers_are_documents),
+      cmocka_unit_test(only_our_names_are_hosts),
+      cmocka_unit_test(other_sites_are_refused),
+      cmocka_unit_test(nothing_is_taken),
+      cmocka_unit_test(a_token_is_asked_for),
+      cmocka_unit_test(tokens_are_new_each_time),
+      scratch_test(answers_are_documents),
+      scratch_test(reports_have_the_median_of_a_step),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
