@@ -105,21 +105,27 @@ static void tokens_are_new_each_time(void **state)
   assert_string_not_equal(one, other);
 }
 
-static unsigned answer_to(watch_model *model, const char *path, const char *run,
-                          json_t **document)
+static unsigned answer_with(watch_model *model, const char *path,
+                            const watch_argument *arguments, size_t count, json_t **document)
 {
   watch_answer answer;
-  const watch_argument argument = {"run", run};
   const watch_request request = {.method = "GET",
                                  .path = path,
                                  .host = "localhost",
-                                 .arguments = &argument,
-                                 .argument_count = run != NULL};
+                                 .arguments = arguments,
+                                 .argument_count = count};
   watch_answer_make(&answer, model, &local, &request);
   const unsigned status = answer.status;
   if (document != NULL) *document = json_loadb(answer.content, answer.size, 0, NULL);
   watch_answer_release(&answer);
   return status;
+}
+
+static unsigned answer_to(watch_model *model, const char *path, const char *run,
+                          json_t **document)
+{
+  const watch_argument argument = {"run", run};
+  return answer_with(model, path, &argument, run != NULL, document);
 }
 
 static const char metrics[] =
@@ -159,6 +165,15 @@ static void answers_are_documents(void **state)
     assert_int_equal(answer_to(&m, "/api/run", outside[i], NULL), 404);
   assert_int_equal(answer_to(&m, "/../../etc/passwd", NULL, NULL), 404);
   assert_int_equal(answer_to(&m, "/report.html", "r", NULL), 200);
+  /* a report on other runs than those named would be taken for one on them */
+  enum { NAMED = 201 };
+  watch_argument named[NAMED] = {{"run", "gone"}, {"run", "r"}};
+  for (size_t i = 2; i < NAMED; i++) named[i] = named[1];
+  assert_int_equal(answer_to(&m, "/api/report", NULL, NULL), 200);
+  assert_int_equal(answer_to(&m, "/api/report", "gone", NULL), 404);
+  assert_int_equal(answer_with(&m, "/api/report", named, 2, NULL), 200);
+  assert_int_equal(answer_with(&m, "/api/report", named, NAMED - 1, NULL), 200);
+  assert_int_equal(answer_with(&m, "/report.html", named, NAMED, NULL), 400);
   watch_model_close(&m);
 }
 
