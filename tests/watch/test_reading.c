@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -340,6 +341,47 @@ static void a_run_whose_lock_is_not_seen_is_running(void **state)
   watch_model_close(&m);
 }
 
+/* What cannot be looked at, as no more files may be opened, is not gone. */
+static void runs_stay_while_no_file_can_be_opened(void **state)
+{
+  watch_model m;
+  mo_error error = {{0}};
+  struct rlimit before, none;
+  make_run(state, "a", "num_iterations: 4\n", STEP(1, 5));
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  assert_int_equal(m.count, 1);
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+  none = (struct rlimit){.rlim_cur = 1, .rlim_max = before.rlim_max};
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+  m.walked = -1e9;
+  watch_model_refresh(&m);
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+  assert_int_equal(m.count, 1);
+  assert_int_equal(m.runs[0]->course.step, 1);
+  watch_model_close(&m);
+}
+
+/* In the same way for one file. */
+static void lines_stay_while_no_file_can_be_opened(void **state)
+{
+  seen s = {.lines = 0};
+  file_tail tail = {0};
+  const tail_reader reader = {see_line, see_restart, &s};
+  struct rlimit before, none;
+  const int root = open_scratch(state);
+  append(state, "f", "one\n");
+  tail_read(&tail, root, "f", 1 << 20, &reader);
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+  none = (struct rlimit){.rlim_cur = 1, .rlim_max = before.rlim_max};
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const tail_news news = tail_read(&tail, root, "f", 1 << 20, &reader);
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+  assert_int_equal(news, TAIL_SAME);
+  assert_string_equal(s.text, "one\n");
+  close(root);
+}
+
 /* As a process leaves them that was killed between making and writing them. */
 static void a_run_of_empty_files_is_a_run(void **state)
 {
@@ -367,6 +409,8 @@ int main(void)
       scratch_test(steps_that_are_left_out_count),
       scratch_test(a_run_that_could_not_save_has_failed),
       scratch_test(a_run_whose_lock_is_not_seen_is_running),
+      scratch_test(runs_stay_while_no_file_can_be_opened),
+      scratch_test(lines_stay_while_no_file_can_be_opened),
       scratch_test(a_run_of_empty_files_is_a_run),
       cmocka_unit_test(series_keep_extremes),
       cmocka_unit_test(scanned_steps_are_the_parsed_ones),
