@@ -289,6 +289,35 @@ static void steps_that_are_left_out_count(void **state)
   watch_model_close(&m);
 }
 
+/* Or a page would join the curves of both. */
+static void a_new_run_of_an_old_name_has_another_layout(void **state)
+{
+  watch_model m;
+  uint64_t layouts[3][2];
+  mo_error error = {{0}};
+  make_run(state, "a", "num_iterations: 4\n", STEP(1, 5));
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  for (int i = 0; i < 3; i++) {
+    if (i == 2) watch_model_close(&m); /* another server */
+    if (i == 2) assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+    make_run(state, "a", "num_iterations: 4\n", STEP(1, 5));
+    m.walked = -1e9;
+    watch_model_refresh(&m);
+    assert_int_equal(m.count, 1);
+    layouts[i][0] = m.runs[0]->steps.layout;
+    layouts[i][1] = m.runs[0]->validations.layout;
+    assert_true(layouts[i][0] < UINT64_C(1) << 53 && layouts[i][1] < UINT64_C(1) << 53);
+    unlink(scratch_path(state, "a/config.yaml"));
+    m.walked = -1e9;
+    watch_model_refresh(&m);
+    assert_int_equal(m.count, 0);
+  }
+  for (int k = 0; k < 2; k++)
+    assert_true(layouts[0][k] != layouts[1][k] && layouts[1][k] != layouts[2][k] &&
+                layouts[0][k] != layouts[2][k]);
+  watch_model_close(&m);
+}
+
 #define STARTED(step) "{\"step\": " #step ", \"time\": 1, \"event\": \"started\"}\n"
 #define ENDED(step, text)                                                                      \
   "{\"step\": " #step ", \"time\": 1, \"event\": \"ended\", \"text\": \"" text "\"}\n"
@@ -407,6 +436,7 @@ int main(void)
       scratch_test(links_and_pipes_are_not_opened),
       scratch_test(a_model_follows_its_runs),
       scratch_test(steps_that_are_left_out_count),
+      scratch_test(a_new_run_of_an_old_name_has_another_layout),
       scratch_test(a_run_that_could_not_save_has_failed),
       scratch_test(a_run_whose_lock_is_not_seen_is_running),
       scratch_test(runs_stay_while_no_file_can_be_opened),
