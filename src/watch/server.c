@@ -47,11 +47,12 @@ static void add_headers(struct MHD_Response *response, const watch_answer *answe
 }
 
 /* From now on the browser shows the token by itself, to this server and to no page of another. */
-static void add_cookie(const watch_server *s, struct MHD_Response *response)
+static void add_cookie(const watch_server *s, const watch_request *request,
+                       struct MHD_Response *response)
 {
-  char text[GUARD_TOKEN + 96];
-  snprintf(text, sizeof text, "mousse_token=%s; Path=/; HttpOnly; SameSite=Strict",
-           s->guard.token);
+  char name[GUARD_COOKIE], text[GUARD_COOKIE + GUARD_TOKEN + 64];
+  guard_cookie_name(request, name);
+  snprintf(text, sizeof text, "%s=%s; Path=/; HttpOnly; SameSite=Strict", name, s->guard.token);
   MHD_add_response_header(response, "Set-Cookie", text);
 }
 
@@ -124,7 +125,7 @@ static enum MHD_Result answer_request(watch_server *s, struct MHD_Connection *co
   struct MHD_Response *response = make_response(s, connection, &answer);
   enum MHD_Result queued = MHD_NO;
   if (response != NULL) {
-    if (guard_shows_token(&s->guard, request)) add_cookie(s, response);
+    if (guard_shows_token(&s->guard, request)) add_cookie(s, request, response);
     queued = MHD_queue_response(connection, answer.status, response);
     if (answer.cacheable && !guard_shows_token(&s->guard, request))
       keep_table(s, response, answer.version);

@@ -87,13 +87,39 @@ static void a_token_is_asked_for(void **state)
   assert_int_equal(STATUS(&open_guard, .host = host, .arguments = &wrong, .argument_count = 1),
                    401);
   assert_int_equal(
-      STATUS(&open_guard, .host = host, .cookie = "a=b; mousse_token=0123456789abcdef"), 200);
+      STATUS(&open_guard, .host = host, .cookie = "a=b; mousse_token_8787=0123456789abcdef"),
+      200);
   assert_int_equal(
-      STATUS(&open_guard, .host = host, .cookie = "xmousse_token=0123456789abcdef"), 401);
-  assert_int_equal(STATUS(&open_guard, .host = host, .cookie = "mousse_token="), 401);
+      STATUS(&open_guard, .host = "lab", .cookie = "mousse_token=0123456789abcdef"), 200);
+  assert_int_equal(
+      STATUS(&open_guard, .host = host, .cookie = "xmousse_token_8787=0123456789abcdef"), 401);
+  assert_int_equal(
+      STATUS(&open_guard, .host = host, .cookie = "mousse_token_8788=0123456789abcdef"), 401);
+  assert_int_equal(STATUS(&open_guard, .host = host, .cookie = "mousse_token_8787="), 401);
+  assert_int_equal(STATUS(&open_guard, .host = host, .cookie = "mousse_token_8787"), 401);
   assert_int_equal(
       STATUS(&open_guard, .host = host, .authorization = "Bearer 0123456789abcdef"), 200);
   assert_int_equal(STATUS(&open_guard, .host = host, .authorization = "Bearer "), 401);
+}
+
+/* A browser shows the cookies of a host to all its ports. */
+static void servers_of_one_host_have_their_own_cookies(void **state)
+{
+  static const char *const hosts[] = {"lab",      "lab:8787",   "lab:8788", "[::1]",
+                                      "[::1]:90", "lab:123456", "lab:8x"};
+  static const char *const names[] = {"mousse_token", "mousse_token_8787", "mousse_token_8788",
+                                      "mousse_token", "mousse_token_90",   "mousse_token",
+                                      "mousse_token"};
+  static const watch_guard other = {.bound = "0.0.0.0", .machine = "lab", .token = "other"};
+  const char *cookies = "mousse_token_8787=0123456789abcdef; mousse_token_8788=other";
+  (void)state;
+  assert_int_equal(STATUS(&open_guard, .host = "lab:8787", .cookie = cookies), 200);
+  assert_int_equal(STATUS(&other, .host = "lab:8788", .cookie = cookies), 200);
+  for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+    char name[GUARD_COOKIE];
+    guard_cookie_name(&(watch_request){.host = hosts[i]}, name);
+    assert_string_equal(name, names[i]);
+  }
 }
 
 static void tokens_are_new_each_time(void **state)
@@ -242,6 +268,7 @@ int main(void)
       cmocka_unit_test(nothing_is_taken),
       cmocka_unit_test(a_token_is_asked_for),
       cmocka_unit_test(tokens_are_new_each_time),
+      cmocka_unit_test(servers_of_one_host_have_their_own_cookies),
       scratch_test(answers_are_documents),
       scratch_test(reports_have_the_median_of_a_step),
   };
