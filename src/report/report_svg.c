@@ -23,16 +23,31 @@ extern char **environ;
  * have no marks. */
 enum { MOST_LABELS = 12, FEW_BARS = 20, FEW_POINTS = 40 };
 
-/* Text in gnuplot's double quotes. What means something to gnuplot, backquotes most of all, is
- * written by its number: nothing can end the text or run a command. */
+/* What means something to gnuplot, backquotes most of all, is written by its number: nothing can
+ * end a text or run a command. */
+static void print_character(FILE *script, char c)
+{
+  if (strchr("\"'\\`", c) != NULL)
+    fprintf(script, "\\%03o", (unsigned)(unsigned char)c);
+  else
+    fputc((unsigned char)c < ' ' ? ' ' : c, script);
+}
+
+/* Text in gnuplot's double quotes. */
 static void print_quoted(FILE *script, const char *text)
 {
   fputc('"', script);
+  for (; *text != '\0'; text++) print_character(script, *text);
+  fputc('"', script);
+}
+
+/* The same for a tic, whose label gnuplot takes as a format of its number. */
+static void print_tic(FILE *script, const char *text)
+{
+  fputc('"', script);
   for (; *text != '\0'; text++) {
-    if (strchr("\"'\\`", *text) != NULL)
-      fprintf(script, "\\%03o", (unsigned)(unsigned char)*text);
-    else
-      fputc((unsigned char)*text < ' ' ? ' ' : *text, script);
+    if (*text == '%') fputc('%', script);
+    print_character(script, *text);
   }
   fputc('"', script);
 }
@@ -91,7 +106,7 @@ static void print_axis(FILE *script, const json_t *chart, const char *name)
   if (is_log(chart, name)) fprintf(script, "set logscale %s\n", name);
   for (size_t i = 0; i < json_array_size(categories); i++) {
     fprintf(script, "set xtics %s(", i == 0 ? "" : "add ");
-    print_quoted(script, json_string_value(json_array_get(categories, i)));
+    print_tic(script, json_string_value(json_array_get(categories, i)));
     fprintf(script, " %zu)\n", i);
   }
 }

@@ -51,10 +51,10 @@ void curve_views(json_t *chart)
   results_view(chart, results_axis("seconds", "linear"));
 }
 
-/* The tokens seen after a step, of the group's first run. */
+/* The tokens seen after a step. */
 static double tokens_at(const run_group *group, double step)
 {
-  const run_record *run = group->runs[0];
+  const run_record *run = run_group_longest(group);
   const size_t index = index_of(run, step);
   if (step <= 0) return 0;
   return index < run->step_count ? (double)run->steps[index].tokens : NAN;
@@ -78,7 +78,8 @@ void curve_validation(json_t *series, const run_group *group, double from)
 {
   uint64_t step = 0;
   run_mean loss;
-  const size_t count = group->count > 0 ? group->runs[0]->validation_count : 0;
+  const run_record *longest = run_group_longest(group);
+  const size_t count = longest != NULL ? longest->validation_count : 0;
   for (size_t i = 0; i < count; i++) {
     if (!is_taken(i, count)) continue;
     run_group_validation(group, i, &step, &loss);

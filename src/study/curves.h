@@ -10,7 +10,7 @@
  * be called once or more for a chart with curves. */
 void curve_views(json_t *chart);
 
-/* The validations, at the steps of the group's first run and at no more than about 300 of them.
+/* The validations, at the steps of the group's longest run and at no more than about 300 of them.
  * from: the step at which the curve begins. */
 void curve_validation(json_t *series, const run_group *group, double from);
 

@@ -2,6 +2,7 @@
 #include "study/metrics_line.h"
 
 #include <math.h>
+#include <string.h>
 
 static mousse_status refuse(const char *what, mo_error *error)
 {
@@ -78,6 +79,17 @@ mousse_status metrics_line_read(metrics_line *line, const char *text, size_t siz
   const mousse_status status = take_object(line, error);
   if (status != MOUSSE_OK) metrics_line_release(line);
   return status;
+}
+
+/* A line that is cut off is damaged, not telemetry. */
+bool metrics_is_telemetry(const char *text, size_t size)
+{
+  static const char start[] = "{\"step\": ", key[] = ", \"matrix\": \"";
+  size_t at = strlen(start);
+  if (size <= at || memcmp(text, start, at) != 0) return false;
+  while (at < size && text[at] >= '0' && text[at] <= '9') at++;
+  return size - at > strlen(key) && memcmp(text + at, key, strlen(key)) == 0 &&
+         memcmp(text + size - 2, "}\n", 2) == 0;
 }
 
 void metrics_line_release(metrics_line *line)

@@ -36,6 +36,10 @@ void metrics_line_release(metrics_line *line);
  * has another one. */
 bool metrics_scan(metrics_line *line, const char *text, size_t size);
 
+/* Whether it is telemetry in the form that a run writes: many lines, which most readers need not
+ * take apart. */
+bool metrics_is_telemetry(const char *text, size_t size);
+
 /* A member that must be a number or null. False: it is neither. */
 bool metrics_number(const json_t *object, const char *key, double *value);
 

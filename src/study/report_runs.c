@@ -240,7 +240,7 @@ static void add_notes(const report_maker *m)
                "share, this varies less than the clock.");
   results_note(m->results,
                "A spread is the standard deviation over runs that differ only in their seed.");
-  snprintf(text, sizeof text, "%zu of %zu runs did not take all their steps: no final loss.",
+  snprintf(text, sizeof text, "%zu of %zu runs did not complete: they have no final loss.",
            unfinished, m->records->count);
   if (unfinished > 0) results_note(m->results, text);
   for (size_t i = 0; i < m->records->count; i++) note_changes(m, &m->records->list[i]);

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LARGEST_METRICS = 1 << 30, KEPT_STEPS = 32 };
+enum { KEPT_STEPS = 32 };
 
 static mousse_status no_memory(const char *path, mo_error *error)
 {
@@ -142,20 +142,17 @@ static mousse_status keep_line(void *context, const char *text, size_t size, mo_
 
 static mousse_status take_metrics(const run_record *record, json_t *line, mo_error *error)
 {
-  char path[MO_SETTING_PATH], *text = NULL;
-  size_t size = 0;
+  char path[MO_SETTING_PATH];
   const size_t steps = record->step_count;
   thinned t = {.stride = find_stride(steps),
                .last = steps > 0 ? record->steps[steps - 1].step : 0};
   MO_TRY(mo_path_join(path, sizeof path, record->directory, "metrics.jsonl", error));
-  MO_TRY(mo_file_read(NULL, path, LARGEST_METRICS, &text, &size, error));
-  mousse_status status = mo_lines_take(path, text, size, keep_line, &t, error);
+  mousse_status status = mo_lines_read(path, keep_line, &t, error);
   if (status == MOUSSE_OK &&
       json_object_set_new(line, "metrics",
                           json_stringn(t.kept.size > 0 ? t.kept.data : "", t.kept.size)) != 0)
     status = no_memory(path, error);
   mo_buffer_close(&t.kept);
-  mo_release(NULL, text, size + 1);
   return status;
 }
 

@@ -54,14 +54,46 @@ static double validation_at(const run_record *run, size_t index, uint64_t step)
   return found ? run->validations[low].loss : NAN;
 }
 
+static uint64_t last_step(const run_record *run)
+{
+  return run->step_count > 0 ? run->steps[run->step_count - 1].step : 0;
+}
+
+const run_record *run_group_longest(const run_group *group)
+{
+  const run_record *longest = group->count > 0 ? group->runs[0] : NULL;
+  for (size_t i = 1; i < group->count; i++) {
+    const run_record *run = group->runs[i];
+    const uint64_t last = last_step(run), before = last_step(longest);
+    if (last > before || (last == before && run->validation_count > longest->validation_count))
+      longest = run;
+  }
+  return longest;
+}
+
+static bool validation_of(const run_group *group, bool only_complete, size_t index,
+                          uint64_t *step, run_mean *loss)
+{
+  const run_record *longest = run_group_longest(group);
+  *loss = run_mean_of_none();
+  if (longest == NULL || index >= longest->validation_count) return false;
+  *step = longest->validations[index].step;
+  for (size_t i = 0; i < group->count; i++)
+    if (group->runs[i]->complete || !only_complete)
+      run_mean_add(loss, validation_at(group->runs[i], index, *step));
+  return true;
+}
+
 bool run_group_validation(const run_group *group, size_t index, uint64_t *step, run_mean *loss)
 {
-  *loss = run_mean_of_none();
-  if (group->count == 0 || index >= group->runs[0]->validation_count) return false;
-  *step = group->runs[0]->validations[index].step;
+  return validation_of(group, false, index, step, loss);
+}
+
+static bool has_complete(const run_group *group)
+{
   for (size_t i = 0; i < group->count; i++)
-    run_mean_add(loss, validation_at(group->runs[i], index, *step));
-  return true;
+    if (group->runs[i]->complete) return true;
+  return false;
 }
 
 double run_group_steps_to(const run_group *group, double target)
@@ -69,7 +101,8 @@ double run_group_steps_to(const run_group *group, double target)
   double before = NAN, before_step = 0;
   uint64_t step = 0;
   run_mean loss;
-  for (size_t i = 0; run_group_validation(group, i, &step, &loss); i++) {
+  const bool only_complete = has_complete(group);
+  for (size_t i = 0; validation_of(group, only_complete, i, &step, &loss); i++) {
     if (loss.mean <= target && !isfinite(before)) return (double)step;
     if (loss.mean <= target)
       return before_step +

@@ -26,12 +26,16 @@ void run_group_release(run_group *group);
 /* Whether one of its runs ended far above where it began (run_record_blew_up). */
 bool run_group_blew_up(const run_group *group);
 
-/* The validation number `index` of its first run, over all runs that validated at that step.
+/* The run that went furthest: the steps of the group are its steps. NULL: the group is empty. */
+const run_record *run_group_longest(const run_group *group);
+
+/* The validation number `index` of its longest run, over all runs that validated at that step.
  * False: it has no more of them. */
 bool run_group_validation(const run_group *group, size_t index, uint64_t *step, run_mean *loss);
 
 /* The first step, interpolated between validations, at which the mean validation loss is at
- * most `target`; NaN when it never is. */
+ * most `target`; NaN when it never is. The mean is that of complete runs where there are any:
+ * one that stopped on the way would make it jump. */
 double run_group_steps_to(const run_group *group, double target);
 
 /* The mean of `group` minus `reference` over the seeds that are complete in both: what differs

@@ -236,8 +236,9 @@ static void label_all(run_groups *groups)
     run_group *group = &groups->list[i];
     const bool before = i > 0 && groups->list[i - 1].variant == group->variant;
     const bool after = i + 1 < groups->count && groups->list[i + 1].variant == group->variant;
-    label_variant(groups, &group->runs[0]->options, groups->variants[group->variant].label);
-    memcpy(group->label, groups->variants[group->variant].label, RUN_LABEL);
+    run_variant *variant = &groups->variants[group->variant];
+    if (!before) label_variant(groups, &group->runs[0]->options, variant->label);
+    memcpy(group->label, variant->label, RUN_LABEL);
     snprintf(lr, sizeof lr, "%g", group->lr);
     if (before || after) add_to_label(group->label, "lr", lr);
   }

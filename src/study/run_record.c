@@ -15,8 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LARGEST_METRICS = 1 << 30 };
-
 static mousse_status no_memory(const char *path, mo_error *error)
 {
   return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for its contents", path);
@@ -99,6 +97,7 @@ static mousse_status take_line(void *context, const char *text, size_t size, mo_
 {
   const record_reader *reader = context;
   metrics_line line;
+  if (reader->parts == RECORD_CURVES && metrics_is_telemetry(text, size)) return MOUSSE_OK;
   mousse_status status = metrics_line_read(&line, text, size, error);
   if (status == MOUSSE_BAD_FORMAT && text[size - 1] != '\n') return MOUSSE_OK;
   MO_TRY(status);
@@ -107,24 +106,14 @@ static mousse_status take_line(void *context, const char *text, size_t size, mo_
   return status;
 }
 
-static mousse_status take_lines(run_record *record, record_parts parts, const char *path,
-                                const char *text, size_t size, mo_error *error)
-{
-  record_reader reader = {record, parts};
-  return mo_lines_take(path, text, size, take_line, &reader, error);
-}
-
 /* A run that was stopped before its first step has no metrics.jsonl. */
 static mousse_status read_metrics(run_record *record, record_parts parts, mo_error *error)
 {
-  char path[MO_SETTING_PATH], *text = NULL;
-  size_t size = 0;
+  char path[MO_SETTING_PATH];
+  record_reader reader = {record, parts};
   MO_TRY(mo_path_join(path, sizeof path, record->directory, "metrics.jsonl", error));
   if (access(path, F_OK) != 0 && errno == ENOENT) return MOUSSE_OK;
-  MO_TRY(mo_file_read(NULL, path, LARGEST_METRICS, &text, &size, error));
-  const mousse_status status = take_lines(record, parts, path, text, size, error);
-  mo_release(NULL, text, size + 1);
-  return status;
+  return mo_lines_read(path, take_line, &reader, error);
 }
 
 static mousse_status read_config(run_record *record, mo_error *error)
@@ -195,6 +184,23 @@ static bool lost_patience(const run_record *record)
   return patience > 0 && without >= patience;
 }
 
+/* A run with validations makes one after its last step, whatever val_loss_every is: one that
+ * was killed in between has no final loss. */
+static bool took_all_steps(const run_record *record)
+{
+  const size_t steps = record->step_count, validations = record->validation_count;
+  if (steps == 0) return false;
+  const uint64_t last = record->steps[steps - 1].step;
+  return last >= (uint64_t)record->options.num_iterations &&
+         (validations == 0 || record->validations[validations - 1].step >= last);
+}
+
+bool run_record_is_complete(const run_record *record, bool over)
+{
+  return record->result.status == RECORD_COMPLETE ||
+         (record->result.status == RECORD_UNKNOWN && over && record->end != RUN_END_FAILED);
+}
+
 /* What follows from what was read. */
 static mousse_status conclude(run_record *record, mo_error *error)
 {
@@ -203,12 +209,8 @@ static mousse_status conclude(run_record *record, mo_error *error)
     record->final_loss = record->validations[record->validation_count - 1].loss;
     record->final_bits = record->validations[record->validation_count - 1].bits_per_byte;
   }
-  const size_t count = record->step_count;
-  const bool all_steps =
-      count > 0 && record->steps[count - 1].step >= (uint64_t)record->options.num_iterations;
   record->complete =
-      record->result.status == RECORD_COMPLETE ||
-      (record->result.status == RECORD_UNKNOWN && (all_steps || lost_patience(record)));
+      run_record_is_complete(record, took_all_steps(record) || lost_patience(record));
   return MOUSSE_OK;
 }
 
@@ -220,18 +222,21 @@ static mousse_status read_all(run_record *record, const char *directory, record_
   MO_TRY(read_metrics(record, parts, error));
   MO_TRY(run_result_read(&record->result, record->directory, error));
   MO_TRY(run_history_read(&record->history, record->directory, error));
+  MO_TRY(run_end_read(&record->end, record->directory, error));
   return conclude(record, error);
 }
 
 static mousse_status parse_all(run_record *record, const record_text *text, record_parts parts,
                                mo_error *error)
 {
+  record_reader reader = {record, parts};
   snprintf(record->directory, sizeof record->directory, "%s", text->name);
   snprintf(record->name, sizeof record->name, "%.255s", text->name);
   MO_TRY(options_defaults(&record->options, error));
   MO_TRY(options_parse(&record->options, text->name, text->config, text->config_size, NULL,
                        error));
-  MO_TRY(take_lines(record, parts, text->name, text->metrics, text->metrics_size, error));
+  MO_TRY(
+      mo_lines_take(text->name, text->metrics, text->metrics_size, take_line, &reader, error));
   if (text->result != NULL)
     MO_TRY(
         run_result_parse(&record->result, text->name, text->result, text->result_size, error));
@@ -306,5 +311,6 @@ const char *run_record_state(const run_record *record)
   if (record->result.status == RECORD_DIVERGED) return "diverged";
   if (record->result.status == RECORD_HOPELESS) return "hopeless";
   if (record->result.status == RECORD_FAILED) return "failed";
+  if (record->result.status == RECORD_UNKNOWN && record->end == RUN_END_FAILED) return "failed";
   return record->complete ? "complete" : "not finished";
 }

@@ -4,6 +4,7 @@
  *     DIR/metrics.jsonl   steps, validations, telemetry (train/metrics.h)
  *     DIR/history.jsonl   where its options changed (run_history.h)
  *     DIR/result.json     how it ended, when 'mousse sweep' made it (run_result.h)
+ *     DIR/events.jsonl    whether it ended with an error (run_end.h)
  *
  * Values that were not finite (null in the file) or are not known are NaN. A last line that a
  * killed process left damaged is passed over; any other damage is an error with file and line.
@@ -11,6 +12,7 @@
 #ifndef MOUSSE_STUDY_RUN_RECORD_H
 #define MOUSSE_STUDY_RUN_RECORD_H
 
+#include "study/run_end.h"
 #include "study/run_history.h"
 #include "study/run_result.h"
 #include "train/options.h"
@@ -45,8 +47,9 @@ typedef struct run_record {
   double final_loss;   /* of the last validation */
   double final_bits;   /* its bits per byte */
   double step_seconds; /* the median */
-  bool complete;       /* by its result.json or, without one, by its steps and patience */
+  bool complete;       /* see run_record_is_complete */
   run_result result;
+  run_end end;         /* by its events; one from text in memory has none */
   run_history history; /* owned: where its options changed */
 } run_record;
 
@@ -66,6 +69,10 @@ typedef struct record_text {
 } record_text;
 mousse_status run_record_parse(run_record *record, const record_text *text, record_parts parts,
                                mo_error *error);
+
+/* By its result.json or, without one, when it is over and did not fail. A run is over when its
+ * patience ended, or after its last step and the validation that follows it. */
+bool run_record_is_complete(const run_record *record, bool over);
 
 /* The peak learning rate: as set, or the optimizer's default. */
 double run_record_lr(const run_record *record);

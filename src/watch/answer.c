@@ -117,20 +117,28 @@ static void answer_curvature(watch_answer *a, watch_model *model, const watch_re
   give_json(a, all);
 }
 
-/* The document of a report on the runs that are named; NULL: the answer says why not. */
+/* The document of a report on the runs that are named, or on all when none is; NULL: the answer
+ * says why not. Of those named, some may have been removed meanwhile. */
 static json_t *report_of(watch_answer *a, watch_model *model, const watch_request *request)
 {
   watched_run *runs[MOST_CHOSEN];
-  size_t count = 0;
+  size_t named = 0, count = 0;
   mo_error error = {{0}};
   json_t *results = NULL;
   const char *path = NULL;
-  for (size_t i = 0; count < MOST_CHOSEN; i++) {
-    if ((path = guard_argument(request, "run", i)) == NULL) break;
+  while ((path = guard_argument(request, "run", named)) != NULL && named++ < MOST_CHOSEN) {
     watched_run *run = watch_model_find(model, path);
     if (run != NULL) runs[count++] = run;
   }
-  const bool all = count == 0;
+  const bool all = named == 0;
+  if (named > MOST_CHOSEN) {
+    refuse(a, 400, "At most 200 runs can be named. Name none for a report on all.");
+    return NULL;
+  }
+  if (!all && count == 0) {
+    refuse(a, 404, "There is no such run.");
+    return NULL;
+  }
   if (watch_report(model, all ? model->runs : runs, all ? model->count : count, &results,
                    &error) == MOUSSE_OK)
     return results;

@@ -7,8 +7,6 @@
 #include <strings.h>
 #include <sys/random.h>
 
-#define COOKIE "mousse_token="
-
 /* The name in a Host without its port, and without the brackets of an IPv6 address. */
 static bool host_name(const char *host, char name[GUARD_NAME])
 {
@@ -71,13 +69,27 @@ bool guard_shows_token(const watch_guard *g, const watch_request *request)
   return g->token[0] != '\0' && text != NULL && same_token(g->token, text, strlen(text));
 }
 
-static bool cookie_has(const watch_guard *g, const char *cookie)
+void guard_cookie_name(const watch_request *r, char name[GUARD_COOKIE])
 {
+  enum { LONGEST_PORT = 5 };
+  const char *colon = r->host != NULL ? strrchr(r->host, ':') : NULL;
+  const char *port = colon != NULL ? colon + 1 : "";
+  const size_t length = strspn(port, "0123456789");
+  const bool is_port = length > 0 && length <= LONGEST_PORT && port[length] == '\0';
+  snprintf(name, GUARD_COOKIE, "mousse_token%s%s", is_port ? "_" : "", is_port ? port : "");
+}
+
+static bool cookie_has(const watch_guard *g, const watch_request *r)
+{
+  char name[GUARD_COOKIE];
+  const char *cookie = r->cookie;
+  guard_cookie_name(r, name);
+  const size_t before = strlen(name) + 1; /* with the = */
   while (cookie != NULL && *cookie != '\0') {
     cookie += strspn(cookie, "; ");
-    const size_t length = strcspn(cookie, ";"), name = strlen(COOKIE);
-    if (length > name && strncmp(cookie, COOKIE, name) == 0 &&
-        same_token(g->token, cookie + name, length - name))
+    const size_t length = strcspn(cookie, ";");
+    if (length > before && strncmp(cookie, name, before - 1) == 0 &&
+        cookie[before - 1] == '=' && same_token(g->token, cookie + before, length - before))
       return true;
     cookie += length;
   }
@@ -87,7 +99,7 @@ static bool cookie_has(const watch_guard *g, const char *cookie)
 static bool has_token(const watch_guard *g, const watch_request *r)
 {
   static const char bearer[] = "Bearer ";
-  if (g->token[0] == '\0' || guard_shows_token(g, r) || cookie_has(g, r->cookie)) return true;
+  if (g->token[0] == '\0' || guard_shows_token(g, r) || cookie_has(g, r)) return true;
   return r->authorization != NULL && strncmp(r->authorization, bearer, strlen(bearer)) == 0 &&
          same_token(g->token, r->authorization + strlen(bearer),
                     strlen(r->authorization) - strlen(bearer));

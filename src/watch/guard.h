@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GUARD_TOKEN = 64, GUARD_NAME = 256 };
+enum { GUARD_TOKEN = 64, GUARD_NAME = 256, GUARD_COOKIE = 32 };
 
 typedef struct watch_argument {
   const char *name, *value; /* value may be NULL */
@@ -40,6 +40,11 @@ unsigned guard_check(const watch_guard *guard, const watch_request *request,
 
 /* Whether the request has the token in its address: then a cookie is set. */
 bool guard_shows_token(const watch_guard *guard, const watch_request *request);
+
+/* The name of the cookie that holds the token: mousse_token_PORT. A browser shows a cookie to all
+ * ports of a host, and servers there must not replace each other's. The port is the one that the
+ * browser asks, by the request's Host: through a tunnel it is not this server's. */
+void guard_cookie_name(const watch_request *request, char name[GUARD_COOKIE]);
 
 /* The value of an argument, or NULL; `skip` of the same name come before it. */
 const char *guard_argument(const watch_request *request, const char *name, size_t skip);

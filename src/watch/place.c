@@ -13,8 +13,10 @@ enum { FOLDER = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 static int open_part(int from, const char *path, size_t length)
 {
   char name[NAME_MAX + 1];
-  if (length >= sizeof name || length == 0 || (length == 2 && memcmp(path, "..", 2) == 0))
+  if (length >= sizeof name || length == 0 || (length == 2 && memcmp(path, "..", 2) == 0)) {
+    errno = ENOENT;
     return -1;
+  }
   memcpy(name, path, length);
   name[length] = '\0';
   return openat(from, name, FOLDER);
@@ -26,8 +28,9 @@ int place_directory(int root, const char *path)
   if (strcmp(path, ".") == 0) return at;
   while (at >= 0 && *path != '\0') {
     const size_t length = strcspn(path, "/");
-    const int next = open_part(at, path, length);
+    const int next = open_part(at, path, length), reason = errno;
     close(at);
+    errno = reason;
     at = next;
     path += length + (path[length] == '/');
   }
@@ -40,7 +43,15 @@ int place_open(int directory, const char *name, struct stat *info)
   if (file < 0) return -1;
   if (fstat(file, info) == 0 && S_ISREG(info->st_mode)) return file;
   close(file);
+  errno = ENOENT;
   return -1;
+}
+
+/* ENXIO: a socket. */
+bool place_is_absent(int reason)
+{
+  return reason == ENOENT || reason == ENOTDIR || reason == ELOOP || reason == EACCES ||
+         reason == ENXIO;
 }
 
 static bool read_all(int file, size_t most, mo_buffer *text)

@@ -15,6 +15,10 @@ int place_directory(int root, const char *path);
 /* A regular file of a directory for reading, and what it is. -1: there is none. */
 int place_open(int directory, const char *name, struct stat *info);
 
+/* Whether errno, which both set, says that there is nothing to read. Anything else, as too many
+ * open files, tells nothing of the file. */
+bool place_is_absent(int reason);
+
 /* The whole of a small file, appended. False: none, larger than `most`, or no memory. */
 bool place_read(int directory, const char *name, size_t most, mo_buffer *text);
 

@@ -3,13 +3,13 @@
 #ifndef MOUSSE_WATCH_RUN_TREE_H
 #define MOUSSE_WATCH_RUN_TREE_H
 
-#include <stddef.h>
+#include <stdbool.h>
 
 enum { TREE_PATH = 1024, TREE_RUNS = 2000, TREE_FOLDERS = 20000 };
 
 /* Calls found with the path of each below root, "." for root itself, in no certain order. No
- * more than TREE_RUNS are found and no more than TREE_FOLDERS looked at. Returns how many runs
- * were found. */
-size_t run_tree_walk(int root, void (*found)(void *user, const char *path), void *user);
+ * more than TREE_RUNS are found and no more than TREE_FOLDERS looked at. False: something could
+ * not be looked at, as with too many open files, so that there may be more. */
+bool run_tree_walk(int root, void (*found)(void *user, const char *path), void *user);
 
 #endif

@@ -4,10 +4,26 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <stdatomic.h>
+#include <time.h>
+
+/* A layout is never used again: what a client has of a series that is gone, also one of a server
+ * of before, must not be taken for a part of another under its name. Counted from the tenths of
+ * milliseconds since 1970 on, they are below 2^53, which JavaScript has exactly. */
+static uint64_t new_layout(void)
+{
+  static atomic_uint_fast64_t next;
+  uint_fast64_t none = 0;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  const uint64_t first = (uint64_t)now.tv_sec * 10000 + (uint64_t)now.tv_nsec / 100000;
+  atomic_compare_exchange_strong(&next, &none, first);
+  return atomic_fetch_add(&next, 1);
+}
 
 void series_start(watch_series *s, size_t columns)
 {
-  *s = (watch_series){.columns = columns, .width = 1};
+  *s = (watch_series){.columns = columns, .width = 1, .layout = new_layout()};
 }
 
 static bool reserve(watch_series *s)
@@ -63,7 +79,7 @@ static void halve(watch_series *s)
   }
   s->count = SERIES_MOST / 2;
   s->width *= 2;
-  s->layout++;
+  s->layout = new_layout();
 }
 
 bool series_add(watch_series *s, const series_place *place, const double *values)
@@ -87,7 +103,7 @@ void series_clear(watch_series *s)
 {
   s->count = 0;
   s->width = 1;
-  s->layout++;
+  s->layout = new_layout();
 }
 
 void series_release(watch_series *s)

@@ -28,7 +28,7 @@ typedef struct series_place {
 typedef struct watch_series {
   size_t columns, count;
   uint64_t width;       /* rows of a full bucket */
-  uint64_t layout;      /* grows when buckets are joined or forgotten */
+  uint64_t layout;      /* another one when buckets are joined or forgotten: see series.c */
   series_place *places; /* owned; SERIES_MOST of them, NULL before the first row */
   series_cell *cells;   /* owned; columns for each */
 } watch_series;

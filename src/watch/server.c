@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { MOST_ARGUMENTS = 256, CONNECTION_MEMORY = 32768 };
@@ -46,11 +47,12 @@ static void add_headers(struct MHD_Response *response, const watch_answer *answe
 }
 
 /* From now on the browser shows the token by itself, to this server and to no page of another. */
-static void add_cookie(const watch_server *s, struct MHD_Response *response)
+static void add_cookie(const watch_server *s, const watch_request *request,
+                       struct MHD_Response *response)
 {
-  char text[GUARD_TOKEN + 96];
-  snprintf(text, sizeof text, "mousse_token=%s; Path=/; HttpOnly; SameSite=Strict",
-           s->guard.token);
+  char name[GUARD_COOKIE], text[GUARD_COOKIE + GUARD_TOKEN + 64];
+  guard_cookie_name(request, name);
+  snprintf(text, sizeof text, "%s=%s; Path=/; HttpOnly; SameSite=Strict", name, s->guard.token);
   MHD_add_response_header(response, "Set-Cookie", text);
 }
 
@@ -123,7 +125,7 @@ static enum MHD_Result answer_request(watch_server *s, struct MHD_Connection *co
   struct MHD_Response *response = make_response(s, connection, &answer);
   enum MHD_Result queued = MHD_NO;
   if (response != NULL) {
-    if (guard_shows_token(&s->guard, request)) add_cookie(s, response);
+    if (guard_shows_token(&s->guard, request)) add_cookie(s, request, response);
     queued = MHD_queue_response(connection, answer.status, response);
     if (answer.cacheable && !guard_shows_token(&s->guard, request))
       keep_table(s, response, answer.version);
@@ -219,6 +221,16 @@ static mousse_status set_address(struct sockaddr_storage *address, const watch_o
       "bind is '%.100s': expected an address such as 127.0.0.1, 0.0.0.0 or ::", o->bind);
 }
 
+/* Runs are read with the same descriptors: connections leave some of them. */
+static unsigned most_clients(void)
+{
+  enum { OTHERS = 64, LEAST = 16 };
+  struct rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= WATCH_CLIENTS + OTHERS)
+    return WATCH_CLIENTS;
+  return files.rlim_cur > LEAST + OTHERS ? (unsigned)files.rlim_cur - OTHERS : LEAST;
+}
+
 static mousse_status start_at(watch_server *s, const watch_options *o, mo_error *error)
 {
   struct sockaddr_storage address;
@@ -229,7 +241,7 @@ static mousse_status start_at(watch_server *s, const watch_options *o, mo_error 
   s->daemon = MHD_start_daemon(
       flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, keep_quiet, NULL,
       MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT,
-      (unsigned)WATCH_CLIENTS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)WATCH_PATIENCE,
+      most_clients(), MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)WATCH_PATIENCE,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_END);
   if (s->daemon != NULL) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_IO,

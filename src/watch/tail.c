@@ -81,6 +81,7 @@ tail_news tail_read(file_tail *t, int directory, const char *name, size_t most,
   struct stat info;
   bool anew = false;
   const int file = place_open(directory, name, &info);
+  if (file < 0 && !place_is_absent(errno)) return TAIL_SAME;
   if (file < 0) return start_over(t, reader) ? TAIL_LINES : TAIL_SAME;
   if (!is_known(t, file, &info)) anew = start_over(t, reader);
   t->device = info.st_dev;

@@ -45,19 +45,30 @@ static void put_number(text_form *form, double value, const char *format, int wi
   form_print(form, " %*s", width, text);
 }
 
-/* 74.5k */
+/* 74.5k; what three digits would round to 1000 has the next unit. */
 static void put_rate(text_form *form, double rate)
 {
+  static const char *const units[] = {"", "k", "M", "G"};
   char text[32] = "-";
-  if (isfinite(rate))
-    snprintf(text, sizeof text,
-             rate >= 1e6   ? "%.3gM"
-             : rate >= 1e3 ? "%.3gk"
-                           : "%.3g",
-             rate / (rate >= 1e6   ? 1e6
-                     : rate >= 1e3 ? 1e3
-                                   : 1));
+  size_t unit = 0;
+  for (; isfinite(rate) && rate >= 999.5 && unit < 3; unit++) rate /= 1e3;
+  if (isfinite(rate)) snprintf(text, sizeof text, "%.3g%s", rate, units[unit]);
   form_print(form, " %8s", text);
+}
+
+/* "3:05", "1:02:03", "2d 3:04", "123d": no more than the nine columns there are. */
+static void put_left(text_form *form, double left)
+{
+  char text[32] = "-";
+  const double minutes = rint(left / 60), days = floor(minutes / 1440),
+               rest = minutes - 1440 * days;
+  if (left < 86399.5)
+    snprintf(text, sizeof text, "%s", MO_DURATION(left));
+  else if (days < 100)
+    snprintf(text, sizeof text, "%.0fd %.0f:%02.0f", days, floor(rest / 60), fmod(rest, 60));
+  else if (isfinite(left))
+    snprintf(text, sizeof text, "%.0fd", days);
+  form_print(form, " %9.9s", text);
 }
 
 /* The mean loss of a part of the buckets. */
@@ -108,11 +119,10 @@ static void put_run(text_form *form, const watch_model *m, const watched_run *ru
 {
   const run_course *c = &run->course;
   const double steps = run->has_options ? (double)run->record.options.num_iterations : NAN;
-  const double left = watched_run_left(run);
   put_name(form, watch_model_name(m, run), plan.name);
   form_print(form, " %-8.8s", watched_run_state(run));
   put_number(form, 100 * (double)c->step / steps, "%.0f%%", 4);
-  form_print(form, " %9.9s", isfinite(left) ? MO_DURATION(left) : "-");
+  put_left(form, watched_run_left(run));
   put_number(form, c->loss, "%.4f", 7);
   put_number(form, c->best, "%.4f", 7);
   put_rate(form, watched_run_rate(run));

@@ -7,8 +7,8 @@
  *     watch_close(server);
  *
  * It serves on a thread of its own; whoever opened it reads the files, in watch_turn. At most
- * WATCH_CLIENTS connections are open, each may be silent for WATCH_PATIENCE seconds, and at most
- * WATCH_STREAMS of them wait for what changes.
+ * WATCH_CLIENTS connections are open, fewer where the process may open few files; each may be
+ * silent for WATCH_PATIENCE seconds, and at most WATCH_STREAMS of them wait for what changes.
  */
 #ifndef MOUSSE_WATCH_WATCH_H
 #define MOUSSE_WATCH_WATCH_H

@@ -102,11 +102,12 @@ static void met(void *user, const char *path)
     insert(m, index, path);
 }
 
-/* Runs that are new, and those that are gone. */
+/* Runs that are new, and those that are gone. A run that was not met because something failed is
+ * not gone. */
 static void walk(watch_model *m)
 {
   for (size_t i = 0; i < m->count; i++) m->runs[i]->present = false;
-  run_tree_walk(m->root, met, m);
+  if (!run_tree_walk(m->root, met, m)) return;
   for (size_t i = m->count; i > 0; i--) {
     if (m->runs[i - 1]->present) continue;
     drop(m, i - 1);

@@ -95,27 +95,23 @@ static bool differs(const watch_model *m, const char *name)
   return false;
 }
 
-static bool has_name(const json_t *names, const char *name)
-{
-  for (size_t i = 0; i < json_array_size(names); i++)
-    if (strcmp(json_string_value(json_array_get(names, i)), name) == 0) return true;
-  return false;
-}
-
-/* The names of options that are not the same in all runs. */
+/* The names of options that are not the same in all runs. Each name is looked at once, not once
+ * for every run that has it. */
 static json_t *different_options(const watch_model *m)
 {
-  json_t *names = json_array();
+  json_t *names = json_array(), *seen = json_object();
   for (size_t i = 0; i < m->count; i++) {
     const char *name = NULL;
     json_t *value = NULL;
     json_object_foreach(m->runs[i]->options, name, value)
     {
-      if (json_array_size(names) < MOST_DIFFERENT && is_shown(name) && !has_name(names, name) &&
-          differs(m, name))
+      if (json_object_get(seen, name) != NULL) continue;
+      json_object_set_new(seen, name, json_true());
+      if (json_array_size(names) < MOST_DIFFERENT && is_shown(name) && differs(m, name))
         json_array_append_new(names, json_string(name));
     }
   }
+  json_decref(seen);
   return names;
 }
 

@@ -1,6 +1,5 @@
 /* watched_course.c - metrics.jsonl and events.jsonl of a run, followed. */
 #include "study/metrics_line.h"
-#include "train/metrics.h"
 #include "watch/watched_run.h"
 
 #include <math.h>
@@ -15,10 +14,12 @@ static double blend(double before, double now, uint64_t seen)
   return seen <= 2 || !isfinite(before) ? now : 0.95 * before + 0.05 * now;
 }
 
+/* A run from an archive has only some of its steps: each stands for those before it, too. */
 static void take_step(watched_run *run, const metrics_line *l)
 {
   run_course *c = &run->course;
-  const double tokens = c->tokens < l->tokens ? (double)(l->tokens - c->tokens) : NAN;
+  const double taken = c->step < l->step ? (double)(l->step - c->step) : 1;
+  const double tokens = c->tokens < l->tokens ? (double)(l->tokens - c->tokens) / taken : NAN;
   const double values[STEP_COLUMNS] = {
       [STEP_LOSS] = l->loss,
       [STEP_LR] = l->lr,
@@ -30,7 +31,7 @@ static void take_step(watched_run *run, const metrics_line *l)
   c->seen++;
   c->step = l->step;
   c->tokens = l->tokens;
-  c->seconds += isfinite(l->seconds) ? l->seconds : 0;
+  c->seconds += isfinite(l->seconds) ? l->seconds * taken : 0;
   c->step_seconds = blend(c->step_seconds, l->seconds, c->seen);
   c->loss = blend(c->loss, l->loss, c->seen);
   c->skipped += l->skipped;
@@ -55,22 +56,13 @@ static void take_validation(watched_run *run, const metrics_line *l)
   c->best_step = l->step;
 }
 
-/* Telemetry is many lines, read only when somebody looks at it (curvature.h). */
-static bool is_telemetry(const char *text, size_t size)
-{
-  static const char start[] = "{\"step\": ", key[] = ", \"matrix\": ";
-  size_t at = strlen(start);
-  if (size <= at || memcmp(text, start, at) != 0) return false;
-  while (at < size && text[at] >= '0' && text[at] <= '9') at++;
-  return size - at > strlen(key) && memcmp(text + at, key, strlen(key)) == 0;
-}
-
-/* Steps that go back, as damaged files may have them, would draw a curve that is none. */
+/* Steps that go back, as damaged files may have them, would draw a curve that is none. Telemetry
+ * is many lines, read only when somebody looks at it (curvature.h). */
 static void take_metrics(void *user, const char *text, size_t size)
 {
   watched_run *run = user;
   metrics_line line;
-  if (is_telemetry(text, size)) return;
+  if (metrics_is_telemetry(text, size)) return;
   if (metrics_line_read(&line, text, size, NULL) != MOUSSE_OK) return;
   if (line.kind == METRICS_STEP && (line.step > run->course.step || run->course.seen == 0))
     take_step(run, &line);
@@ -92,14 +84,6 @@ static void keep(json_t *list, json_t *entry, size_t most)
   if (json_array_size(list) > most) json_array_remove(list, 0);
 }
 
-/* One that took all its steps may have failed to save them. */
-static bool is_failure(const json_t *ended)
-{
-  const char *text = json_string_value(json_object_get(ended, "text"));
-  return text != NULL && strcmp(text, METRICS_COMPLETE) != 0 &&
-         strcmp(text, METRICS_ASKED) != 0;
-}
-
 static void take_event(void *user, const char *text, size_t size)
 {
   watched_run *run = user;
@@ -108,7 +92,7 @@ static void take_event(void *user, const char *text, size_t size)
   if (kind != NULL && json_is_integer(json_object_get(entry, "step"))) {
     const bool sample = strcmp(kind, "sample") == 0;
     keep(sample ? run->samples : run->happened, entry, sample ? MOST_SAMPLES : MOST_EVENTS);
-    run->failed = strcmp(kind, "ended") == 0 && is_failure(entry);
+    run->record.end = run_end_after(run->record.end, entry);
     if (strcmp(kind, "started") == 0) {
       json_decref(run->started);
       run->started = json_incref(entry);
@@ -124,7 +108,7 @@ static void forget_events(void *user)
   json_array_clear(run->samples);
   json_decref(run->started);
   run->started = NULL;
-  run->failed = false;
+  run->record.end = RUN_END_UNKNOWN;
 }
 
 bool watched_course_read(watched_run *run, int directory, size_t most, bool *more)

@@ -52,38 +52,40 @@ void watched_run_close(watched_run *run)
 }
 
 /* A run holds a lock on its file `lock`. Asking for that lock could keep a run from starting, so
- * it is looked up in the kernel's list. Where there is no such list, a run whose metrics grew in
- * the last minute counts as running. */
-static bool is_running(int directory, const lock_list *locks)
+ * it is looked up in the kernel's list. That has no locks of other machines, and those of btrfs
+ * under another device: a run that started, and whose metrics grew in the last minute, counts as
+ * running as well. Where there is no list, so does one of before there were events. */
+static bool is_running(const watched_run *run, int directory, const lock_list *locks)
 {
   struct stat file;
+  const run_end end = run->record.end;
   if (fstatat(directory, "lock", &file, AT_SYMLINK_NOFOLLOW) != 0) return false;
   if (lock_list_has(locks, &file)) return true;
-  if (locks->is_known || fstatat(directory, "metrics.jsonl", &file, AT_SYMLINK_NOFOLLOW) != 0)
-    return false;
-  return time(NULL) - file.st_mtim.tv_sec < RECENT_SECONDS;
+  if (end != RUN_END_OPEN && (locks->is_known || end != RUN_END_UNKNOWN)) return false;
+  return fstatat(directory, "metrics.jsonl", &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+         time(NULL) - file.st_mtim.tv_sec < RECENT_SECONDS;
 }
 
-static bool took_all_steps(const watched_run *run)
+/* As run_record.c has it, by the course. */
+static bool is_over(const watched_run *run)
 {
   const train_options *o = &run->record.options;
   const run_course *c = &run->course;
-  if (!run->has_options) return false;
-  return c->step >= (uint64_t)o->num_iterations ||
-         (o->patience > 0 && c->without_best >= (uint64_t)o->patience);
+  const watch_series *v = &run->validations;
+  if (!run->has_options || run->running) return false;
+  if (o->patience > 0 && c->without_best >= (uint64_t)o->patience) return true;
+  return c->step >= (uint64_t)o->num_iterations &&
+         (v->count == 0 || v->places[v->count - 1].last >= c->step);
 }
 
 static void conclude(watched_run *run)
 {
   run_record *r = &run->record;
   r->final_loss = run->course.last;
-  r->step_seconds = run->course.step_seconds;
   if (run->validations.count > 0)
     r->final_bits =
         series_mean(series_at(&run->validations, run->validations.count - 1, VALIDATION_BITS));
-  r->complete = r->result.status == RECORD_COMPLETE ||
-                (r->result.status == RECORD_UNKNOWN && took_all_steps(run) && !run->running &&
-                 !run->failed);
+  r->complete = run_record_is_complete(r, is_over(run));
 }
 
 bool watched_run_read(watched_run *run, int root, const lock_list *locks, size_t most,
@@ -96,7 +98,7 @@ bool watched_run_read(watched_run *run, int root, const lock_list *locks, size_t
   if (directory < 0) return false;
   const bool files = watched_files_read(run, directory);
   const bool course = watched_course_read(run, directory, most, more);
-  const bool running = is_running(directory, locks), changed = running != run->running;
+  const bool running = is_running(run, directory, locks), changed = running != run->running;
   close(directory);
   run->running = running;
   conclude(run);
@@ -118,8 +120,7 @@ const char *watched_run_state(const watched_run *run)
 {
   if (run->running) return "running";
   const char *state = run_record_state(&run->record);
-  if (strcmp(state, "not finished") != 0) return state;
-  return run->failed ? "failed" : "stopped";
+  return strcmp(state, "not finished") == 0 ? "stopped" : state;
 }
 
 double watched_run_rate(const watched_run *run)

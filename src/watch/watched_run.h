@@ -47,7 +47,7 @@ typedef struct run_course {
 
 typedef struct watched_run {
   char path[TREE_PATH]; /* below the directory that is watched; its name to clients */
-  run_record record;    /* options, history and result; its curves stay empty */
+  run_record record;    /* options, history, result and end; its curves stay empty */
   bool has_options;
   char problem[256];   /* why options are not known; "" when they are */
   json_t *options;     /* owned: those that may matter, name to text */
@@ -60,7 +60,6 @@ typedef struct watched_run {
   json_t *happened, *samples; /* owned arrays: the newest events and samples */
   json_t *started;            /* owned: the last event "started"; NULL: none */
   curvature_map *curvature;   /* owned; NULL while nobody looks at it */
-  bool failed;                /* its last event tells of an error that ended it */
   bool running, present;
   uint64_t version; /* of the model when it changed last */
 } watched_run;
@@ -78,7 +77,7 @@ bool watched_run_read(watched_run *run, int root, const lock_list *locks, size_t
  * for any more is released by watched_run_read. */
 curvature_map *watched_run_curvature(watched_run *run, int root, size_t most, bool *more);
 
-/* "running", "stopped", "failed", or as run_record_state has it. */
+/* "running", or as run_record_state has it, but "stopped" for "not finished". */
 const char *watched_run_state(const watched_run *run);
 
 double watched_run_left(const watched_run *run); /* seconds to its end; NaN: not known */

@@ -1,6 +1,7 @@
 /* test_run_record.c - what run directories tell: complete, killed, damaged and missing ones. */
 #include "base/random.h"
 #include "scratch.h"
+#include "study/curves.h"
 #include "study/run_groups.h"
 
 #include <math.h>
@@ -67,6 +68,52 @@ static void reads_a_complete_run(void **state)
   run_record_release(&r);
 }
 
+/* The first of three seeds was killed early: the others have what it lacks. */
+static void a_group_is_as_long_as_its_longest_run(void **state)
+{
+  enum { ALL = 10, FEW = 2 };
+  record_step steps[ALL];
+  record_validation validations[3][ALL];
+  run_record runs[3];
+  run_group group;
+  uint64_t step = 0;
+  run_mean loss;
+  mo_error error = {{0}};
+  (void)state;
+  run_group_start(&group);
+  for (size_t r = 0; r < 3; r++) {
+    const size_t count = r == 0 ? FEW : ALL;
+    for (size_t i = 0; i < ALL; i++) {
+      steps[i] = (record_step){.step = 10 * i + 10, .tokens = 100 * i + 100};
+      validations[r][i] = (record_validation){
+          .step = 10 * i + 10, .loss = r == 0 ? 100.0 : (double)(ALL - i)}; /* 10, 9, ... 1 */
+    }
+    runs[r] = (run_record){.steps = steps,
+                           .step_count = count,
+                           .validations = validations[r],
+                           .validation_count = count,
+                           .complete = r > 0};
+    assert_int_equal(run_group_add(&group, &runs[r], &error), MOUSSE_OK);
+  }
+  assert_true(run_group_validation(&group, 0, &step, &loss));
+  assert_true(step == 10 && loss.count == 3);
+  assert_true(run_group_validation(&group, ALL - 1, &step, &loss));
+  assert_true(step == 100 && loss.count == 2 && loss.mean == 1);
+  assert_true(run_group_steps_to(&group, 3) == 80);
+  assert_true(run_group_steps_to(&group, 9.5) == 15); /* without the run that did not finish */
+  json_t *results = results_new("t", "c");
+  json_t *chart = results_chart(results_figure(results, "f", "t", ""), "t",
+                                results_axis("step", "linear"), results_axis("y", "linear"));
+  curve_views(chart);
+  json_t *series = results_series(chart, "s", "line");
+  curve_validation(series, &group, 0);
+  const json_t *tokens = json_array_get(json_object_get(series, "views"), 0);
+  assert_int_equal(json_array_size(json_object_get(series, "points")), ALL);
+  assert_true(json_number_value(json_array_get(tokens, ALL - 1)) == 1000);
+  json_decref(results);
+  run_group_release(&group);
+}
+
 static void a_killed_run_is_incomplete(void **state)
 {
   static const char torn[] = STEP(1, 7, 1) VALIDATION(1, 7) STEP(2, 6, 1) "{\"step\": 3, \"tok";
@@ -100,6 +147,77 @@ static void diverged_is_not_complete(void **state)
   assert_int_equal(run_record_read(&r, path, RECORD_CURVES, &error), MOUSSE_OK);
   assert_true(r.result.status == RECORD_DIVERGED && !r.complete && r.telemetry_count == 0);
   run_record_release(&r);
+}
+
+#define EVENT(kind, text)                                                                      \
+  "{\"step\": 4, \"time\": 1, \"event\": \"" kind "\", \"text\": \"" text "\"}\n"
+
+/* Without a result.json: what its steps, its last validation and its events say together. */
+static void a_run_is_complete_by_all_it_left(void **state)
+{
+  static const char unvalidated[] = STEP(3, 5, 1) STEP(4, 4, 1),
+                    killed[] = VALIDATION(2, 6) STEP(3, 5, 1) STEP(4, 4, 1),
+                    broken[] = "not JSON\n" EVENT("started", "") EVENT("ended", "disk full");
+  const struct {
+    const char *metrics, *events, *state;
+  } cases[] = {
+      {whole, NULL, "complete"},
+      {whole, EVENT("started", ""), "complete"}, /* "ended" may be lost with the power */
+      {whole, EVENT("ended", "complete"), "complete"},
+      {whole, broken, "failed"},
+      {whole, EVENT("ended", "disk full") EVENT("notice", "x"), "failed"},
+      {whole, EVENT("ended", "disk full") EVENT("started", ""), "complete"},
+      {unvalidated, NULL, "complete"}, /* data without validation shards */
+      {killed, NULL, "not finished"},
+      {killed, EVENT("ended", "asked to stop"), "not finished"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    run_record r;
+    run_group group;
+    mo_error error = {{0}};
+    const char *path = make_run(state, "ended", config, cases[i].metrics, NULL);
+    const bool complete = strcmp(cases[i].state, "complete") == 0;
+    const char *events = cases[i].events != NULL ? cases[i].events : "";
+    scratch_write(state, "ended/events.jsonl", events, strlen(events));
+    assert_int_equal(run_record_read(&r, path, RECORD_CURVES, &error), MOUSSE_OK);
+    assert_string_equal(run_record_state(&r), cases[i].state);
+    assert_int_equal(r.complete, complete);
+    run_group_start(&group);
+    assert_int_equal(run_group_add(&group, &r, &error), MOUSSE_OK);
+    assert_int_equal(group.final_loss.count, complete && r.validation_count > 0);
+    run_group_release(&group);
+    run_record_release(&r);
+  }
+}
+
+/* Larger than what is read at a time, with telemetry that is not asked for in between. */
+static void long_files_are_read_in_parts(void **state)
+{
+  enum { STEPS = 20000 };
+  static const char telemetry[] = "{\"step\": %d, \"matrix\": \"h.0.w\", \"rms\": 1}\n",
+                    step[] = "{\"step\": %d, \"tokens\": 1, \"loss\": 2, \"lr\": 3, "
+                             "\"grad_norm\": 4, \"seconds\": 5}\n";
+  run_record r;
+  mo_error error = {{0}};
+  const char *path = make_run(state, "long", config, "", NULL);
+  FILE *file = fopen(scratch_path(state, "long/metrics.jsonl"), "w");
+  assert_non_null(file);
+  for (int i = 1; i <= STEPS; i++) {
+    fprintf(file, step, i);
+    fprintf(file, telemetry, i);
+  }
+  fflush(file);
+  assert_int_equal(run_record_read(&r, path, RECORD_CURVES, &error), MOUSSE_OK);
+  assert_true(r.step_count == STEPS && r.steps[STEPS - 1].step == STEPS &&
+              r.telemetry_count == 0);
+  run_record_release(&r);
+  assert_int_equal(run_record_read(&r, path, RECORD_CURVES_AND_TELEMETRY, &error), MOUSSE_OK);
+  assert_int_equal(r.telemetry_count, STEPS);
+  run_record_release(&r);
+  fprintf(file, "{\"step\": 20001, \"matrix\": \"h.0\n"); /* torn */
+  fclose(file);
+  assert_int_equal(run_record_read(&r, path, RECORD_CURVES, &error), MOUSSE_BAD_FORMAT);
+  assert_non_null(strstr(error.text, "metrics.jsonl: line 40001: not JSON"));
 }
 
 static void damage_is_told_with_file_and_line(void **state)
@@ -341,9 +459,12 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       scratch_test(reads_a_complete_run),
+      cmocka_unit_test(a_group_is_as_long_as_its_longest_run),
       scratch_test(a_killed_run_is_incomplete),
       scratch_test(a_run_without_steps_is_empty),
       scratch_test(diverged_is_not_complete),
+      scratch_test(a_run_is_complete_by_all_it_left),
+      scratch_test(long_files_are_read_in_parts),
       scratch_test(damage_is_told_with_file_and_line),
       scratch_test(what_is_no_run_is_refused),
       scratch_test(finds_runs_below),

@@ -187,6 +187,28 @@ static void pictures_take_any_name(void **state)
   json_decref(results);
 }
 
+/* gnuplot takes labels of tics as formats. */
+static void categories_may_have_percent_signs(void **state)
+{
+  mo_error error = {{0}};
+  size_t size = 0;
+  json_t *results = results_new("", "");
+  json_t *axis = results_categories("optimizer");
+  results_category(axis, "muon warmup 5%");
+  results_category(axis, "100%s %g 7%%");
+  json_t *chart = results_chart(results_figure(results, "a", "", ""), "9% %g", axis,
+                                results_axis("y %g", "linear"));
+  json_t *series = results_series(chart, "8%", "bars");
+  for (size_t i = 0; i < 2; i++) results_point(series, (double)i, 3, NAN);
+  assert_int_equal(report_svg(results, scratch_path(state, "p"), &error), MOUSSE_OK);
+  char *svg = read_text(scratch_path(state, "p/a.svg"), &size);
+  assert_non_null(strstr(svg, "muon warmup 5%<"));
+  assert_non_null(strstr(svg, "100%s %g 7%%<"));
+  assert_non_null(strstr(svg, "9% %g<"));
+  mo_release(NULL, svg, size + 1);
+  json_decref(results);
+}
+
 /* A curve to 1,000 among others around 3: the axis ends at 3. */
 static void what_blew_up_is_cut_off(void **state)
 {
@@ -379,6 +401,7 @@ int main(void)
       cmocka_unit_test(text_is_for_any_terminal),
       scratch_test(every_chart_is_a_picture),
       scratch_test(pictures_take_any_name),
+      scratch_test(categories_may_have_percent_signs),
       scratch_test(what_blew_up_is_cut_off),
       scratch_test(csv_reads_back),
       cmocka_unit_test(wide_tables_come_in_parts),

@@ -104,6 +104,23 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.page.ask("document.querySelectorAll('table.runs tbody tr').length"), 3)
         self.keep("runs")
 
+    def test_stream(self):
+        """A tab that nobody sees holds no connection; one that was refused asks again."""
+        self.go()
+        is_open = "stream !== null && stream.readyState === EventSource.OPEN"
+        hide = "Object.defineProperty(document, 'hidden', { configurable: true, get: () => %s });" \
+               "document.dispatchEvent(new Event('visibilitychange'))"
+        self.page.wait(is_open)
+        self.page.ask(hide % "true")
+        self.assertTrue(self.page.ask("stream === null"))
+        self.page.ask(hide % "false")
+        self.page.wait(is_open)
+        # As a browser does after a status other than 200.
+        self.page.ask("stream.close(); stream.dispatchEvent(new Event('error'))")
+        self.assertEqual(self.page.ask("document.getElementById('live').textContent"), "no connection; trying again")
+        self.page.wait(is_open)
+        self.page.wait("document.getElementById('live').textContent === 'live'")
+
     def test_sweep_map(self):
         self.go()
         cells = self.page.wait("""(() => { const cells = [...document.querySelectorAll('table.map td')].map((c) =>

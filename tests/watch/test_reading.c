@@ -3,11 +3,14 @@
 #include "base/random.h"
 #include "scratch.h"
 #include "study/metrics_line.h"
-#include "watch/watch_model.h"
+#include "watch/text_screen.h"
+#include "watch/watch_json.h"
 
 #include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 static int open_scratch(void **state)
@@ -254,6 +257,9 @@ static void a_model_follows_its_runs(void **state)
   assert_true(watch_model_refresh(&m));
   assert_int_equal(run->course.step, 4);
   assert_true(run->course.best == 3 && run->course.best_step == 2);
+  assert_string_equal(watched_run_state(run), "stopped"); /* before the validation at its end */
+  append(state, "a/metrics.jsonl", "{\"step\": 4, \"tokens\": 1, \"val_loss\": 5}\n");
+  assert_true(watch_model_refresh(&m));
   assert_string_equal(watched_run_state(run), "complete");
   assert_int_equal(truncate(scratch_path(state, "a/metrics.jsonl"), 0), 0);
   assert_true(watch_model_refresh(&m));
@@ -265,6 +271,55 @@ static void a_model_follows_its_runs(void **state)
   watch_model_close(&m);
 }
 
+/* Every fifth step of a run, as an archive keeps them: half a second and 100 tokens each. */
+static void steps_that_are_left_out_count(void **state)
+{
+  watch_model m;
+  run_records records;
+  mo_error error = {{0}};
+  make_run(state, "a", "num_iterations: 20\n", STEP(5, 5) STEP(10, 4) STEP(15, 3) STEP(20, 2));
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  const watched_run *run = m.runs[0];
+  for (size_t i = 0; i < 4; i++)
+    assert_true(series_mean(series_at(&run->steps, i, STEP_SPEED)) == 200);
+  assert_true(run->course.seconds == 10);
+  assert_int_equal(watch_records(&m, m.runs, 1, &records, &error), MOUSSE_OK);
+  for (size_t i = 0; i < 4; i++) assert_true(records.list[0].steps[i].seconds == 0.5);
+  watch_records_release(&records);
+  watch_model_close(&m);
+}
+
+/* Or a page would join the curves of both. */
+static void a_new_run_of_an_old_name_has_another_layout(void **state)
+{
+  watch_model m;
+  uint64_t layouts[3][2];
+  mo_error error = {{0}};
+  make_run(state, "a", "num_iterations: 4\n", STEP(1, 5));
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  for (int i = 0; i < 3; i++) {
+    if (i == 2) watch_model_close(&m); /* another server */
+    if (i == 2) assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+    make_run(state, "a", "num_iterations: 4\n", STEP(1, 5));
+    m.walked = -1e9;
+    watch_model_refresh(&m);
+    assert_int_equal(m.count, 1);
+    layouts[i][0] = m.runs[0]->steps.layout;
+    layouts[i][1] = m.runs[0]->validations.layout;
+    assert_true(layouts[i][0] < UINT64_C(1) << 53 && layouts[i][1] < UINT64_C(1) << 53);
+    unlink(scratch_path(state, "a/config.yaml"));
+    m.walked = -1e9;
+    watch_model_refresh(&m);
+    assert_int_equal(m.count, 0);
+  }
+  for (int k = 0; k < 2; k++)
+    assert_true(layouts[0][k] != layouts[1][k] && layouts[1][k] != layouts[2][k] &&
+                layouts[0][k] != layouts[2][k]);
+  watch_model_close(&m);
+}
+
+#define STARTED(step) "{\"step\": " #step ", \"time\": 1, \"event\": \"started\"}\n"
 #define ENDED(step, text)                                                                      \
   "{\"step\": " #step ", \"time\": 1, \"event\": \"ended\", \"text\": \"" text "\"}\n"
 
@@ -278,12 +333,115 @@ static void a_run_that_could_not_save_has_failed(void **state)
   assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
   watch_model_refresh(&m);
   assert_string_equal(watched_run_state(m.runs[0]), "failed");
-  append(state, "a/events.jsonl", "{\"step\": 0, \"time\": 2, \"event\": \"started\"}\n");
+  append(state, "a/events.jsonl", "{\"step\": 2, \"time\": 2, \"event\": \"notice\"}\n");
+  watch_model_refresh(&m);
+  assert_string_equal(watched_run_state(m.runs[0]), "failed");
+  append(state, "a/events.jsonl", STARTED(0));
   watch_model_refresh(&m);
   assert_string_equal(watched_run_state(m.runs[0]), "complete");
   append(state, "a/events.jsonl", ENDED(2, "complete"));
   watch_model_refresh(&m);
   assert_string_equal(watched_run_state(m.runs[0]), "complete");
+  watch_model_close(&m);
+}
+
+/* On btrfs and from other machines a run's lock is not seen. */
+static void a_run_whose_lock_is_not_seen_is_running(void **state)
+{
+  watch_model m;
+  mo_error error = {{0}};
+  const struct timespec earlier[2] = {{.tv_sec = time(NULL) - 3600},
+                                      {.tv_sec = time(NULL) - 3600}};
+  make_run(state, "a", "num_iterations: 4\n", STEP(1, 5));
+  append(state, "a/lock", "");
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  append(state, "a/events.jsonl", STARTED(0));
+  watch_model_refresh(&m);
+  assert_string_equal(watched_run_state(m.runs[0]), "running");
+  assert_int_equal(utimensat(AT_FDCWD, scratch_path(state, "a/metrics.jsonl"), earlier, 0), 0);
+  assert_true(watch_model_refresh(&m));
+  assert_string_equal(watched_run_state(m.runs[0]), "stopped");
+  append(state, "a/metrics.jsonl", STEP(2, 5));
+  watch_model_refresh(&m);
+  assert_string_equal(watched_run_state(m.runs[0]), "running");
+  append(state, "a/events.jsonl", ENDED(2, "asked to stop"));
+  watch_model_refresh(&m);
+  assert_string_equal(watched_run_state(m.runs[0]), "stopped");
+  watch_model_close(&m);
+}
+
+/* What cannot be looked at, as no more files may be opened, is not gone. */
+static void runs_stay_while_no_file_can_be_opened(void **state)
+{
+  watch_model m;
+  mo_error error = {{0}};
+  struct rlimit before, none;
+  make_run(state, "a", "num_iterations: 4\n", STEP(1, 5));
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  assert_int_equal(m.count, 1);
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+  none = (struct rlimit){.rlim_cur = 1, .rlim_max = before.rlim_max};
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+  m.walked = -1e9;
+  watch_model_refresh(&m);
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+  assert_int_equal(m.count, 1);
+  assert_int_equal(m.runs[0]->course.step, 1);
+  watch_model_close(&m);
+}
+
+/* In the same way for one file. */
+static void lines_stay_while_no_file_can_be_opened(void **state)
+{
+  seen s = {.lines = 0};
+  file_tail tail = {0};
+  const tail_reader reader = {see_line, see_restart, &s};
+  struct rlimit before, none;
+  const int root = open_scratch(state);
+  append(state, "f", "one\n");
+  tail_read(&tail, root, "f", 1 << 20, &reader);
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+  none = (struct rlimit){.rlim_cur = 1, .rlim_max = before.rlim_max};
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const tail_news news = tail_read(&tail, root, "f", 1 << 20, &reader);
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+  assert_int_equal(news, TAIL_SAME);
+  assert_string_equal(s.text, "one\n");
+  close(root);
+}
+
+/* Long runs and fast ones stay within their columns. */
+static void times_and_rates_fit_a_screen(void **state)
+{
+  static const struct {
+    double left, rate;
+    const char *expected;
+  } cases[] = {
+      {185, 74512, "      3:05  5.0000       -    74.5k"},
+      {86399, 999.4, "  23:59:59  5.0000       -      999"},
+      {86399.7, 999.6, "   1d 0:00  5.0000       -       1k"},
+      {86400 + 3 * 3600 + 4 * 60 + 5, 999600, "   1d 3:04  5.0000       -       1M"},
+      {100 * 86400 - 61, 2.5e6, " 99d 23:59  5.0000       -     2.5M"},
+      {123 * 86400.0, 999.7e6, "      123d  5.0000       -       1G"},
+      {NAN, NAN, "         -  5.0000       -        -"},
+  };
+  watch_model m;
+  mo_error error = {{0}};
+  make_run(state, "a", "num_iterations: 2\n", STEP(1, 5));
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mo_buffer text = {0};
+    m.runs[0]->running = true;
+    m.runs[0]->course.step_seconds = cases[i].left; /* one step is left */
+    m.runs[0]->course.tokens = (uint64_t)fmax(0, rint(cases[i].left * cases[i].rate));
+    assert_true(text_screen(&m, (screen_size){.columns = 80}, &text));
+    assert_true(mo_buffer_add(&text, "", 1));
+    assert_non_null(strstr(text.data, cases[i].expected));
+    mo_buffer_close(&text);
+  }
   watch_model_close(&m);
 }
 
@@ -311,7 +469,13 @@ int main(void)
       scratch_test(a_line_without_end_is_passed_over),
       scratch_test(links_and_pipes_are_not_opened),
       scratch_test(a_model_follows_its_runs),
+      scratch_test(steps_that_are_left_out_count),
+      scratch_test(a_new_run_of_an_old_name_has_another_layout),
       scratch_test(a_run_that_could_not_save_has_failed),
+      scratch_test(a_run_whose_lock_is_not_seen_is_running),
+      scratch_test(runs_stay_while_no_file_can_be_opened),
+      scratch_test(lines_stay_while_no_file_can_be_opened),
+      scratch_test(times_and_rates_fit_a_screen),
       scratch_test(a_run_of_empty_files_is_a_run),
       cmocka_unit_test(series_keep_extremes),
       cmocka_unit_test(scanned_steps_are_the_parsed_ones),

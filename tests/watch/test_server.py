@@ -167,7 +167,7 @@ class Token(Case):
         with server.Server(PROGRAM, self.runs, "--bind", "0.0.0.0") as s:
             self.assertRegex(s.query, r"^token=[0-9a-f]{32}$")
             self.assertEqual(s.get("/api/runs")[0], 401)
-            self.assertEqual(s.get("/", Cookie="mousse_token=" + 32 * "0")[0], 401)
+            self.assertEqual(s.get("/", Cookie=f"mousse_token_{s.port}=" + 32 * "0")[0], 401)
             status, headers, _ = s.get("/?" + s.query)
             self.assertEqual(status, 200)
             self.assertIn("HttpOnly; SameSite=Strict", headers["Set-Cookie"])

@@ -7,6 +7,7 @@
 "use strict";
 
 const BETWEEN = 500; // milliseconds from one update to the next
+const AGAIN = 5000; // milliseconds until a server that refused the stream is asked again
 
 const shownPage = { page: null, concerns: () => true, due: false, busy: false, updates: 0 };
 
@@ -86,15 +87,28 @@ function tellFailure(failure) {
   say(failure.message, "away");
 }
 
+let stream = null; // of what changed; null while nobody sees the page
+
+/* A browser has few connections to a server, so a tab that nobody sees holds none. When the
+ * stream opens again, the server tells first of all that changed. */
 function listen() {
-  const stream = new EventSource("api/events");
-  stream.addEventListener("open", () => say("live", "live"));
-  stream.addEventListener("error", () => say("no connection; trying again", "away"));
-  stream.addEventListener("change", (event) => {
+  if (document.hidden || (stream && stream.readyState !== EventSource.CLOSED)) return;
+  const opened = stream = new EventSource("api/events");
+  opened.addEventListener("open", () => say("live", "live"));
+  opened.addEventListener("error", () => {
+    say("no connection; trying again", "away");
+    if (opened.readyState === EventSource.CLOSED) setTimeout(listen, AGAIN); // the browser has given up
+  });
+  opened.addEventListener("change", (event) => {
     const news = JSON.parse(event.data);
     say("live", "live");
     if (shownPage.concerns(news)) request();
   });
+}
+
+function lookAway() {
+  if (stream) stream.close();
+  stream = null;
 }
 
 /* A server for one run shows that run. */
@@ -107,7 +121,11 @@ async function start() {
     if (runs.length === 1 && runs[0].run === ".") location.replace(addressOf("run", "."));
   }
   window.addEventListener("hashchange", open);
-  document.addEventListener("visibilitychange", () => { if (shownPage.due) request(); });
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) lookAway();
+    else listen();
+    if (shownPage.due) request();
+  });
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", open);
   open();
   listen();
