@@ -94,6 +94,15 @@ class Tokenize(ProgramTest):
         self.assertEqual((train[0], val[0], val.count(0)), (0, 0, manifest["val"]["documents"]))
         self.assertEqual(len(train) + len(val), manifest["text_bytes"] + train.count(0) + val.count(0))
 
+    def test_a_name_with_a_split_in_it(self):
+        self.write("a.txt", prose(60000))
+        for name in "a_train", "a_val", "a_val_train_b":
+            self.output("tokenize", "a.txt", "--name", name, "--out", name, "--val-fraction", "0.1")
+            manifest = json.loads(self.read(name + "/manifest.json"))
+            facts = json.loads(self.output("data", name, "--json"))
+            for split in "train", "val":
+                self.assertEqual(facts[split]["tokens"], manifest[split]["tokens"], name)
+
     def test_mixtures(self):
         for name, tokenizer in ("a", "train:300"), ("b", "a"), ("c", "train:300"), ("bare", "a"):
             self.write(name + ".txt", prose(60000, ord(name[0])))
