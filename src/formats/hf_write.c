@@ -138,9 +138,10 @@ static mousse_status write_weights(const model_export *model, const char *folder
 static void name_token(json_t *object, const char *role, const mo_tokenizer *t, uint32_t id)
 {
   size_t length = 0;
-  const char *token = tokenizer_bytes(t, id, &length);
-  if (object != NULL && token != NULL && tokenizer_is_special(t, id))
-    json_object_set_new(object, role, json_stringn(token, length));
+  if (object == NULL || !tokenizer_is_special(t, id)) return;
+  /* As tokenizer.json spells it, which is not what SentencePiece's tokens stand for. */
+  const char *token = mo_text_table_get(&t->tokens, id, &length);
+  json_object_set_new(object, role, json_stringn(token, length));
 }
 
 static void add_chat_template(json_t *object, const mo_tokenizer *t)

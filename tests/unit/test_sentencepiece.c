@@ -26,7 +26,8 @@
 
 enum { BYTES = 3, SPACE = BYTES + 256, A, B, E, SPACES, AB, SPACE_A, SPACE_AB, EB };
 
-/* <unk>, <s>, </s>, the bytes, then the tokens of the enumeration; count: how many of them. */
+/* <unk>, <s>, </s>, the bytes, the tokens of the enumeration, an added one with a space, then
+ * `last`. */
 static mousse_status make(mo_tokenizer *t, const char *steps, const char *model,
                           const char *last, mo_error *error)
 {
@@ -36,7 +37,8 @@ static mousse_status make(mo_tokenizer *t, const char *steps, const char *model,
   size_t used = (size_t)snprintf(
       text, sizeof text,
       "{\"added_tokens\":[{\"id\":0,\"content\":\"<unk>\"},{\"id\":1,\"content\":\"<s>\"},"
-      "{\"id\":2,\"content\":\"</s>\"}],%s\"model\":{\"type\":\"BPE\",%s\"vocab\":{",
+      "{\"id\":2,\"content\":\"</s>\"},{\"id\":268,\"content\":\"" S
+      "<PRE>\"}],%s\"model\":{\"type\":\"BPE\",%s\"vocab\":{",
       steps, model);
   for (unsigned byte = 0; byte < 256; byte++)
     used += (size_t)snprintf(text + used, sizeof text - used, "\"<0x%02X>\":%u,", byte,
@@ -52,7 +54,7 @@ static mousse_status make(mo_tokenizer *t, const char *steps, const char *model,
 static void open_one(mo_tokenizer *t, const char *steps)
 {
   mo_error error = {{0}};
-  if (make(t, steps, "\"byte_fallback\":true,", "\"z\":268", &error) != MOUSSE_OK)
+  if (make(t, steps, "\"byte_fallback\":true,", "\"z\":269", &error) != MOUSSE_OK)
     fail_msg("%s", error.text);
 }
 
@@ -103,7 +105,7 @@ static void test_prepend(void **state)
   CHECK(&t, true, "a \xc3\xa9\nb", "a \xc3\xa9\nb", SPACE_A, SPACE, E, BYTES + '\n', B);
   /* no token of its own, not UTF-8, and U+2581 itself */
   CHECK(&t, false, "\xe4\xb8\xad", "\xe4\xb8\xad", BYTES + 0xe4, BYTES + 0xb8, BYTES + 0xad);
-  CHECK(&t, false, "\xe4\xb8z\xff", "\xe4\xb8z\xff", BYTES + 0xe4, BYTES + 0xb8, 268,
+  CHECK(&t, false, "\xe4\xb8z\xff", "\xe4\xb8z\xff", BYTES + 0xe4, BYTES + 0xb8, 269,
         BYTES + 0xff);
   CHECK(&t, true, "<0x41>" S "a", "<0x41> a", SPACE, BYTES + '<', BYTES + '0', BYTES + 'x',
         BYTES + '4', BYTES + '1', BYTES + '>', SPACE_A);
@@ -141,7 +143,7 @@ static void test_inner_spaces(void **state)
   (void)state;
   mo_tokenizer t;
   mo_error error = {{0}};
-  assert_int_equal(make(&t, LLAMA2, "\"byte_fallback\":true,", "\"b" S "a\":268", &error),
+  assert_int_equal(make(&t, LLAMA2, "\"byte_fallback\":true,", "\"b" S "a\":269", &error),
                    MOUSSE_OK);
   assert_false(t.spaces_lead);
   CHECK(&t, true, "ab ab", "ab ab", SPACE_AB, SPACE_AB);
@@ -216,22 +218,22 @@ static void test_refused(void **state)
   static const struct {
     const char *steps, *model, *last, *word;
   } cases[] = {
-      {LLAMA2, "", "\"z\":268", "model.byte_fallback"},
-      {"", "\"byte_fallback\":true,", "\"z\":268", "U+2581"},
-      {"\"normalizer\":" PREPEND ",", "\"byte_fallback\":true,", "\"z\":268", "U+2581"},
+      {LLAMA2, "", "\"z\":269", "model.byte_fallback"},
+      {"", "\"byte_fallback\":true,", "\"z\":269", "U+2581"},
+      {"\"normalizer\":" PREPEND ",", "\"byte_fallback\":true,", "\"z\":269", "U+2581"},
       {"\"normalizer\":" REPLACE ",\"pre_tokenizer\":{\"type\":\"Digits\"},",
-       "\"byte_fallback\":true,", "\"z\":268", "U+2581"},
+       "\"byte_fallback\":true,", "\"z\":269", "U+2581"},
       {"\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[" PREPEND "," PREPEND "," REPLACE
        "]},",
-       "\"byte_fallback\":true,", "\"z\":268", "U+2581"},
-      {METASPACE(",\"prepend_scheme\":\"sometimes\""), "\"byte_fallback\":true,", "\"z\":268",
+       "\"byte_fallback\":true,", "\"z\":269", "U+2581"},
+      {METASPACE(",\"prepend_scheme\":\"sometimes\""), "\"byte_fallback\":true,", "\"z\":269",
        "U+2581"},
-      {LLAMA2, "\"byte_fallback\":true,\"ignore_merges\":true,", "\"z\":268",
+      {LLAMA2, "\"byte_fallback\":true,\"ignore_merges\":true,", "\"z\":269",
        "model.ignore_merges"},
-      {LLAMA2, "\"byte_fallback\":true,\"end_of_word_suffix\":\"</w>\",", "\"z\":268",
+      {LLAMA2, "\"byte_fallback\":true,\"end_of_word_suffix\":\"</w>\",", "\"z\":269",
        "model.end_of_word_suffix"},
-      {LLAMA2 START("a"), "\"byte_fallback\":true,", "\"z\":268", "'a' before every text"},
-      {LLAMA2 START("none"), "\"byte_fallback\":true,", "\"z\":268", "'none' before"},
+      {LLAMA2 START("a"), "\"byte_fallback\":true,", "\"z\":269", "'a' before every text"},
+      {LLAMA2 START("none"), "\"byte_fallback\":true,", "\"z\":269", "'none' before"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mo_tokenizer t;
