@@ -1,6 +1,7 @@
 /* hf_write.c - a folder as transformers has it: config.json, generation_config.json,
  * model.safetensors, tokenizer.json, tokenizer_config.json and a model card; for a model that
  * transformers does not know, mousse_model.py runs it. */
+#include "base/directory.h"
 #include "base/file.h"
 #include "data/tokenizer/chat.h"
 #include "formats/formats.h"
@@ -22,7 +23,7 @@ static const char *const file_names[] = {
 bool hf_is_file(const char *name)
 {
   for (size_t i = 0; i < sizeof file_names / sizeof *file_names; i++)
-    if (strcmp(name, file_names[i]) == 0) return true;
+    if (mo_is_file_of(name, file_names[i])) return true;
   return false;
 }
 
