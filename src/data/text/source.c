@@ -199,10 +199,12 @@ static mousse_status parse_object(const char *path, uint64_t line, const char *d
 {
   json_error_t problem;
   const unsigned long long number = line;
+  /* Only strings are used: other fields may have whole numbers beyond 64 bits, as hashes. */
+  const size_t flags = JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL;
   if (size >= MOST_VALUES && mo_json_values(data, size) > MOST_VALUES)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %llu has more than %d JSON values", path,
                    number, MOST_VALUES);
-  *object = json_loadb(data, size, JSON_ALLOW_NUL, &problem);
+  *object = json_loadb(data, size, flags, &problem);
   if (*object != NULL) return MOUSSE_OK;
   if (json_error_code(&problem) == json_error_out_of_memory)
     return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for line %llu", path, number);
