@@ -66,6 +66,10 @@ class Tokenize(ProgramTest):
                          b"one\n#\ntwo\n#\nthree\n#\nfour\n#\nfive")
         self.assertEqual(self.output("text", "out/text_train_000000.bin", "--separator", ""),
                          b"one\ntwo\nthreefourfive")
+        self.write("skip.zst", struct.pack("<2I", 0x184D2A5F, 4) + b"abcd" + self.read("c.txt.zst"))  # as of pzstd
+        self.assertEqual(self.output("text", "skip.zst"), b"five")
+        self.write("plain.zst", b"plain")
+        self.assertIn("neither gzip nor zstd", self.failure(3, "tokenize", "plain.zst", "--out", "plain"))
 
     def test_any_bytes_and_any_threads(self):
         draw = random.Random(2)
