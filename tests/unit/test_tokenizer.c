@@ -305,6 +305,9 @@ static const struct bad_json {
     {"{\"model\": {\"type\": \"BPE\"}}", "pre_tokenizer"},
     {"{\"model\": {\"type\": \"BPE\"}, \"pre_tokenizer\": {\"type\": \"Whitespace\"}}",
      "pre_tokenizer"},
+    {"{\"model\": {\"type\": \"BPE\"}, \"pre_tokenizer\": {\"type\": \"ByteLevel\", "
+     "\"use_regex\": false}}",
+     "pre_tokenizer"},
     {"{\"model\": {\"type\": \"BPE\"}, \"pre_tokenizer\": {\"type\": \"ByteLevel\"}}",
      "vocabulary is not"},
     {"{\"model\": {\"type\": \"BPE\", \"vocab\": {}}, \"pre_tokenizer\": {\"type\": "

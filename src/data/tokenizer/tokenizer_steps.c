@@ -59,11 +59,14 @@ static mousse_status read_pattern(const json_t *pre, const char *name, const cha
     if (!json_is_true(json_object_get(split, "individual_digits")) ||
         json_is_false(json_object_get(bytes, "use_regex")))
       bytes = NULL;
+  } else if (json_is_false(json_object_get(bytes, "use_regex"))) {
+    bytes = NULL; /* text that is not split at all */
   }
   if (!is_type(bytes, "ByteLevel") || json_is_true(json_object_get(bytes, "add_prefix_space")))
     return mo_fail(error, MOUSSE_BAD_FORMAT,
                    "%s: pre_tokenizer is not supported; expected ByteLevel without "
-                   "add_prefix_space, alone or after one Split (Regex, Isolated) or Digits",
+                   "add_prefix_space, alone or after Digits (with use_regex), or after one "
+                   "Split (Regex, Isolated; without use_regex)",
                    name);
   return MOUSSE_OK;
 }
