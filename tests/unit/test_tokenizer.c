@@ -522,6 +522,22 @@ static void test_white_space_of_rules(void **state)
   }
 }
 
+/* What other libraries read as sets of characters, and PCRE2 would read as characters. */
+static void test_rules_with_sets(void **state)
+{
+  static const char *const refused[] = {"[a-z&&[^b]]+", "[\\p{L}&&x]", "[^[a]b]"};
+  static const char *const fine[] = {"[a\\[b\\&&]+", "a&&b|\\[[&]", "[[:alpha:]&]"};
+  split_rule *rule = NULL;
+  (void)state;
+  for (size_t i = 0; i < 3; i++) {
+    mo_error error = {{0}};
+    assert_int_equal(split_rule_open(&rule, refused[i], &error), MOUSSE_BAD_FORMAT);
+    assert_non_null(strstr(error.text, "classes within classes"));
+    assert_int_equal(split_rule_open(&rule, fine[i], &error), MOUSSE_OK);
+    split_rule_close(rule);
+  }
+}
+
 /* Text without borders: between characters, or anywhere in bytes that are none. */
 static void test_cuts_inside_words(void **state)
 {
@@ -550,6 +566,7 @@ int main(void)
       cmocka_unit_test(test_cuts_are_exact),
       cmocka_unit_test(test_cuts_inside_words),
       cmocka_unit_test(test_white_space_of_rules),
+      cmocka_unit_test(test_rules_with_sets),
       cmocka_unit_test(test_any_bytes_come_back),
       cmocka_unit_test(test_a_million_equal_letters),
       cmocka_unit_test(test_merges_follow_ranks),
