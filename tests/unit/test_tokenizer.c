@@ -265,7 +265,7 @@ static const struct bad_pair {
     {", \"ab\": 3", "a b\n", "id 3 is given to"},
     {", \"ab\": 1.5", "a b\n", "not a whole number"},
     {", \"ab\": 256, \"ab\": 257", "a b\n", "duplicate"},
-    {", \"ab\": 256, \"\": 257", "a b\n", "empty"},
+    {", \"ab\": 256, \"\": 257", "a b\n", "vocab.json: token 257 is empty"},
     {", \"\xe2\x96\x81m\": 256", "a b\n", "byte-level alphabet"},
     {", \"ab\": 256", "a c\n", "needs the token 'ac'"},
     {", \"ab\": 256", "a xy\n", "needs the token 'xy'"},

@@ -17,6 +17,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SMALLEST_PIECE = 1 << 10, LARGEST_PIECE = 1 << 16, LARGEST_MANIFEST = 1 << 26 };
@@ -110,6 +111,21 @@ static bool is_learned(const dataset_options *options)
   return strncmp(options->tokenizer, train, strlen(train)) == 0;
 }
 
+/* To learn a tokenizer the text is read twice, and a pipe has it only once. */
+static mousse_status check_files(const file_list *files, mo_error *error)
+{
+  for (uint32_t i = 0; i < files->paths.count; i++) {
+    struct stat info;
+    const char *path = file_list_get(files, i);
+    if (stat(path, &info) != 0 || S_ISREG(info.st_mode)) continue; /* opening it says why */
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "%s: not a regular file, but --tokenizer train:SIZE reads the text twice; "
+                   "write it to a file (.gz and .zst are read, too)",
+                   path);
+  }
+  return MOUSSE_OK;
+}
+
 static mousse_status learn_tokenizer(const dataset_options *options, mo_tokenizer *tokenizer,
                                      mo_error *error)
 {
@@ -134,7 +150,10 @@ typedef struct build {
 
 static mousse_status write_batch(build *b, batch_encoder *batch, mo_error *error)
 {
-  MO_TRY(batch_encoder_encode(batch, error));
+  mo_error inner = {{0}};
+  const mousse_status status = batch_encoder_encode(batch, &inner);
+  if (status != MOUSSE_OK)
+    return mo_fail(error, status, "tokenizer '%s': %s", b->options->tokenizer, inner.text);
   for (size_t i = 0; i < batch_encoder_count(batch); i++)
     MO_TRY(document_writer_add(&b->documents, batch_encoder_get(batch, i), error));
   batch_encoder_clear(batch);
@@ -331,8 +350,11 @@ static mousse_status build_once(const dataset_options *options, mo_tokenizer *to
   const corpus_options read = {0};
   MO_TRY(corpus_open(&text, options->inputs, options->input_count, &read, error));
   const uint64_t input_bytes = corpus_bytes(text);
-  mousse_status status = recipe_make(&recipe, options, corpus_files(text),
-                                     is_learned(options) ? NULL : tokenizer, error);
+  const file_list *files = corpus_files(text);
+  const bool learned = is_learned(options);
+  mousse_status status = learned ? check_files(files, error) : MOUSSE_OK;
+  if (status == MOUSSE_OK)
+    status = recipe_make(&recipe, options, files, learned ? NULL : tokenizer, error);
   corpus_close(text);
   MO_TRY(status);
   status = check_existing(options->out, recipe, dataset, existed, error);
