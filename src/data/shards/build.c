@@ -8,12 +8,11 @@
  */
 #include "base/json_text.h"
 #include "base/staging.h"
+#include "base/text.h"
 #include "data/shards/document_writer.h"
 #include "data/shards/recipe.h"
 #include "data/text/corpus.h"
 #include "data/tokenizer/bpe_train.h"
-
-#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -146,6 +145,7 @@ static mousse_status learn_tokenizer(const dataset_options *options, mo_tokenize
 typedef struct build {
   const dataset_options *options;
   document_writer documents;
+  uint64_t zeros; /* bytes of text that are 0 */
 } build;
 
 static mousse_status write_batch(build *b, batch_encoder *batch, mo_error *error)
@@ -190,6 +190,27 @@ static void tell_notes(const dataset_options *options, corpus_notes n)
   }
 }
 
+static uint64_t count_zeros(const char *text, size_t length)
+{
+  uint64_t count = 0;
+  for (size_t i = 0; i < length; i++) count += text[i] == '\0';
+  return count;
+}
+
+/* Raw bytes have no id to spare: 0 is the end of a text. */
+static void tell_zeros(const build *b)
+{
+  char text[256];
+  if (b->zeros == 0 ||
+      b->documents.tokenizer->end_of_text != b->documents.tokenizer->byte_ids[0])
+    return;
+  snprintf(text, sizeof text,
+           "%llu bytes of the text are 0, which raw bytes cannot tell from the end of a "
+           "document; another tokenizer can",
+           (unsigned long long)b->zeros);
+  tell(b->options, text);
+}
+
 /* A split without tokens is of no use to anybody; why there is none follows from the sizes. */
 static mousse_status check_splits(const build *b, mo_error *error)
 {
@@ -222,6 +243,7 @@ static mousse_status write_text(build *b, mo_corpus *text, batch_encoder *batch,
   while (piece.length > 0) {
     const batch_text added = {piece.text, piece.length, piece.starts_document,
                               piece.is_completion, piece.role};
+    b->zeros += count_zeros(piece.text, piece.length);
     MO_TRY(batch_encoder_add(batch, &added, &full, error));
     if (full) MO_TRY(write_batch(b, batch, error));
     if (full) report(b->options, "tokenizing", text);
@@ -230,6 +252,7 @@ static mousse_status write_text(build *b, mo_corpus *text, batch_encoder *batch,
   MO_TRY(write_batch(b, batch, error));
   report(b->options, "tokenizing", text);
   tell_notes(b->options, corpus_get_notes(text));
+  tell_zeros(b);
   MO_TRY(check_splits(b, error));
   MO_TRY(split_writer_finish(&b->documents.train, error));
   return split_writer_finish(&b->documents.val, error);

@@ -10,7 +10,7 @@
  * those of SentencePiece's kind, which start from characters (sentencepiece.h).
  *
  * Raw bytes is the same thing without merges: id = byte, vocabulary 256, and byte 0, which text
- * does not contain, in the role of the end-of-text token.
+ * seldom contains, in the role of the end-of-text token: there a zero in text ends it.
  */
 #ifndef MOUSSE_DATA_TOKENIZER_TOKENIZER_H
 #define MOUSSE_DATA_TOKENIZER_TOKENIZER_H
