@@ -26,10 +26,12 @@ typedef struct tokenizer_merge {
   uint32_t left, right;
 } tokenizer_merge;
 
-/* A space before the first word of a text, so that it is the token it is elsewhere. */
+/* A space before the first word of a text, so that it is the token it is elsewhere; of a
+ * conversation's parts, which have special tokens between them, each is a text. */
 typedef enum tokenizer_prefix {
   TOKENIZER_PREFIX_NONE,
   TOKENIZER_PREFIX_ALWAYS,
+  TOKENIZER_PREFIX_FIRST,       /* not where text starts with one, nor behind a special token */
   TOKENIZER_PREFIX_UNLESS_SPACE /* not where text starts with one */
 } tokenizer_prefix;
 
