@@ -4,7 +4,8 @@
  * with the lowest merge rank (the leftmost of equals) becomes one token until no pair has one.
  * A piece of more than 1 MiB is merged in parts of 1 MiB.
  * Every byte is a token, so any byte string has ids and decodes to itself. Special tokens are
- * never found in text: "<|endoftext|>" in a document is encoded as ordinary characters.
+ * never found in text: "<|endoftext|>" in a document is encoded as ordinary characters. So are
+ * added ones that files mark as not special, which other libraries do find (docs/formats.md).
  *
  * Two kinds of files change text first: those that ask for Unicode's normal form C (nfc.h), and
  * those of SentencePiece's kind, which start from characters (sentencepiece.h).
