@@ -1,5 +1,4 @@
 /* cmd_checkpoint.c - mousse checkpoint: list, verify, export and branch. */
-#include "base/directory.h"
 #include "base/file.h"
 #include "base/staging.h"
 #include "base/wording.h"
@@ -146,18 +145,13 @@ static mousse_status write_own(const model_export *model, const char *folder, mo
   return tokenizer_save(model->tokenizer, path, error);
 }
 
-static bool is_model_file(const char *name)
-{
-  return mo_is_file_of(name, "model.safetensors") || mo_is_file_of(name, "config.json") ||
-         mo_is_file_of(name, "tokenizer.json") || hf_is_file(name);
-}
-
-/* The directory appears when all of it is written. */
+/* The directory appears when all of it is written. The names of our own files are among Hugging
+ * Face's. */
 static mousse_status write_folder(const model_export *model, export_format format,
                                   const char *out, mo_error *error)
 {
   mo_staging place;
-  MO_TRY(mo_staging_open(&place, out, is_model_file, error));
+  MO_TRY(mo_staging_open(&place, out, hf_is_file, error));
   const mousse_status status = format == EXPORT_HF ? hf_write(model, place.partial, error)
                                                    : write_own(model, place.partial, error);
   if (status == MOUSSE_OK) return mo_staging_commit(&place, error);

@@ -1,6 +1,7 @@
 /* hf_write.c - a folder as transformers has it: config.json, generation_config.json,
  * model.safetensors, tokenizer.json, tokenizer_config.json and a model card; for a model that
  * transformers does not know, mousse_model.py runs it. */
+#include "base/directory.h"
 #include "base/file.h"
 #include "data/tokenizer/chat.h"
 #include "formats/formats.h"
@@ -22,7 +23,7 @@ static const char *const file_names[] = {
 bool hf_is_file(const char *name)
 {
   for (size_t i = 0; i < sizeof file_names / sizeof *file_names; i++)
-    if (strcmp(name, file_names[i]) == 0) return true;
+    if (mo_is_file_of(name, file_names[i])) return true;
   return false;
 }
 
@@ -138,9 +139,10 @@ static mousse_status write_weights(const model_export *model, const char *folder
 static void name_token(json_t *object, const char *role, const mo_tokenizer *t, uint32_t id)
 {
   size_t length = 0;
-  const char *token = tokenizer_bytes(t, id, &length);
-  if (object != NULL && token != NULL && tokenizer_is_special(t, id))
-    json_object_set_new(object, role, json_stringn(token, length));
+  if (object == NULL || !tokenizer_is_special(t, id)) return;
+  /* As tokenizer.json spells it, which is not what SentencePiece's tokens stand for. */
+  const char *token = mo_text_table_get(&t->tokens, id, &length);
+  json_object_set_new(object, role, json_stringn(token, length));
 }
 
 static void add_chat_template(json_t *object, const mo_tokenizer *t)

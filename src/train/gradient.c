@@ -230,10 +230,10 @@ mousse_status gradient_batch(train_gradient *g, uint64_t step, size_t micro, gpt
   /* The next step's come from the disk while this one is computed. */
   loader_read_ahead(g->loader, step + 1, (uint64_t)micro * g->micro_batch, g->micro_batch);
   if (g->starts != NULL) loader_documents(g->loader, g->tokens, g->micro_batch, g->starts);
-  if (micro == g->first)
-    g->counted = g->loader->has_targets ? loader_targets(g->loader, step)
-                                        : (uint64_t)(g->micro_count * batch_tokens(g));
-  return MOUSSE_OK;
+  if (micro != g->first) return MOUSSE_OK;
+  g->counted = (uint64_t)(g->micro_count * batch_tokens(g));
+  return g->loader->has_targets ? loader_targets(g->loader, step, &g->counted, error)
+                                : MOUSSE_OK;
 }
 
 /* What a micro-batch counts for, 1 where all tokens are targets. */

@@ -31,6 +31,14 @@ class Server(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
+    def do_HEAD(self):
+        name = os.path.basename(self.path)
+        self.server.heads.append(name)
+        self.send_response(200 if name in self.server.files else 404)
+        if name in self.server.sums:
+            self.send_header("X-Linked-ETag", f'"{self.server.sums[name]}"')
+        self.end_headers()
+
     def do_GET(self):
         server = self.server
         name = os.path.basename(self.path)
@@ -87,7 +95,7 @@ class Download(ProgramTest):
         self.server.files.update(tokenizer_files())
         self.server.sums = {name: hashlib.sha256(data).hexdigest() for name, data in self.server.files.items()}
         self.server.endless = self.server.endless_taken = False
-        self.server.requests, self.server.ranges = [], True
+        self.server.requests, self.server.heads, self.server.ranges = [], [], True
         self.server.breaks = self.server.errors = 0
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.addCleanup(self.server.server_close)
@@ -121,6 +129,19 @@ class Download(ProgramTest):
         self.output(*self.words)
         self.check()
         self.assertIn((name, "bytes=3000-"), self.server.requests)
+
+    def test_part_that_is_whole(self):
+        os.mkdir(self.path("d"))
+        name, damaged = "fineweb_train_000001.bin", "fineweb_train_000002.bin"
+        self.write(f"d/{name}.part", self.server.files[name])
+        data = self.server.files[damaged]
+        self.write(f"d/{damaged}.part", data[:-1] + bytes([data[-1] ^ 1]))
+        self.output(*self.words)
+        self.check()
+        asked = [asked for asked, _ in self.server.requests]
+        self.assertNotIn(name, asked)
+        self.assertIn(damaged, asked)
+        self.assertEqual(self.server.heads, [name, damaged])
 
     def test_server_without_ranges(self):
         os.mkdir(self.path("d"))

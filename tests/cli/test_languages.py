@@ -116,6 +116,11 @@ class Languages(ProgramTest):
         self.write("latin.txt", text[:19] + b"caf\xe9 " + text)
         said = self.run_mousse("tokenize", "latin.txt", "--out", "latin", "--val-fraction", "0").stderr
         self.assertIn(b"1 bytes are not UTF-8, the first at byte 22 of latin.txt", said)
+        self.write("zeros.txt", b"one\0two\0" + text)
+        for tokenizer, told in ("bytes", True), ("train:260", False):
+            said = self.run_mousse("tokenize", "zeros.txt", "--out", "z" + tokenizer, "--tokenizer", tokenizer,
+                                   "--val-fraction", "0").stderr
+            self.assertEqual(b"2 bytes of the text are 0" in said, told, said)
         quiet = self.run_mousse("tokenize", "latin.txt", "--out", "l2", "--val-fraction", "0", "--quiet").stderr
         self.assertEqual(quiet, b"")
 

@@ -66,9 +66,11 @@ class SmallInputs(ProgramTest):
         self.write("a.txt", b"a" * 200_000)
         settings = self.tokenizer_with("(*NO_JIT)(?:a|b)+z|" + "(q)" * 3000)
         said = self.call(3, "tokenize", "a.txt", "--tokenizer", settings, "--out", "a", "--val-fraction", "0")
+        self.assertIn("rule.json: split rule", said)
         self.assertIn("(*...), are not allowed", said)
         greedy = self.tokenizer_with("(?:a|b)+z|" + "(q)" * 3000)
-        self.call(3, "tokenize", "a.txt", "--tokenizer", greedy, "--out", "a", "--val-fraction", "0")
+        said = self.call(3, "tokenize", "a.txt", "--tokenizer", greedy, "--out", "a", "--val-fraction", "0")
+        self.assertIn("tokenizer 'rule.json': the split rule fails on this text", said)
         square = self.tokenizer_with("(?s)a(?=.*z)|.")
         self.call(0, "tokenize", "a.txt", "--tokenizer", square, "--out", "b", "--val-fraction", "0")
 
@@ -96,6 +98,11 @@ class SmallInputs(ProgramTest):
             os.symlink("/dev/zero", self.path(name))
             self.assertIn("not a regular file", self.call(1, "data", "."))
             os.unlink(self.path(name))
+
+    def test_pipes_are_read_once(self):
+        os.mkfifo(self.path("pipe"))
+        said = self.call(2, "tokenize", "pipe", "--tokenizer", "train:300", "--out", "a")
+        self.assertIn("pipe: not a regular file, but --tokenizer train:SIZE reads the text twice", said)
 
 
 unittest.main()

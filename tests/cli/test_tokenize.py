@@ -66,6 +66,10 @@ class Tokenize(ProgramTest):
                          b"one\n#\ntwo\n#\nthree\n#\nfour\n#\nfive")
         self.assertEqual(self.output("text", "out/text_train_000000.bin", "--separator", ""),
                          b"one\ntwo\nthreefourfive")
+        self.write("skip.zst", struct.pack("<2I", 0x184D2A5F, 4) + b"abcd" + self.read("c.txt.zst"))  # as of pzstd
+        self.assertEqual(self.output("text", "skip.zst"), b"five")
+        self.write("plain.zst", b"plain")
+        self.assertIn("neither gzip nor zstd", self.failure(3, "tokenize", "plain.zst", "--out", "plain"))
 
     def test_any_bytes_and_any_threads(self):
         draw = random.Random(2)
@@ -93,6 +97,15 @@ class Tokenize(ProgramTest):
         self.assertEqual(train.count(0), manifest["train"]["documents"])
         self.assertEqual((train[0], val[0], val.count(0)), (0, 0, manifest["val"]["documents"]))
         self.assertEqual(len(train) + len(val), manifest["text_bytes"] + train.count(0) + val.count(0))
+
+    def test_a_name_with_a_split_in_it(self):
+        self.write("a.txt", prose(60000))
+        for name in "a_train", "a_val", "a_val_train_b":
+            self.output("tokenize", "a.txt", "--name", name, "--out", name, "--val-fraction", "0.1")
+            manifest = json.loads(self.read(name + "/manifest.json"))
+            facts = json.loads(self.output("data", name, "--json"))
+            for split in "train", "val":
+                self.assertEqual(facts[split]["tokens"], manifest[split]["tokens"], name)
 
     def test_mixtures(self):
         for name, tokenizer in ("a", "train:300"), ("b", "a"), ("c", "train:300"), ("bare", "a"):
@@ -167,10 +180,49 @@ class Tokenize(ProgramTest):
         self.assertIn(b"already complete", self.output("tokenize", "a.txt", "--out", "out"))
         self.assertIn("exists, and was not made",
                       self.failure(1, "tokenize", "a.txt", "--out", "out", "--name", "other"))
+        self.touch("a.txt", 1)
+        self.assertIn("exists, and was not made", self.failure(1, "tokenize", "a.txt", "--out", "out"))
         os.mkdir(self.path("mine"))
         self.write("mine/file", b"x")
         self.assertIn("exists", self.failure(1, "tokenize", "a.txt", "--out", "mine"))
         self.assertEqual(self.read("mine/file"), b"x")
+
+    def touch(self, name, nanoseconds):
+        """Another time within the same second."""
+        seconds = os.stat(self.path(name)).st_mtime_ns // 10**9 * 10**9
+        os.utime(self.path(name), ns=(seconds, seconds + nanoseconds))
+
+    def test_another_tokenizer_at_the_same_place(self):
+        self.write("a.txt", prose(100000))
+        for size in "300", "301":
+            self.output("tokenize", "a.txt", "--tokenizer", "train:" + size, "--out", "t" + size)
+        again = "tokenize", "a.txt", "--tokenizer", "t300", "--out", "out"
+        self.output(*again)
+        self.assertIn(b"already complete", self.output(*again))
+        manifest = json.loads(self.read("out/manifest.json"))
+        os.replace(self.path("t301/tokenizer.json"), self.path("t300/tokenizer.json"))
+        self.assertIn("not made from these inputs and options and this tokenizer", self.failure(1, *again))
+
+        del manifest["recipe"]["tokenizer_xxh3"]  # as older versions wrote it
+        for entry in manifest["recipe"]["inputs"]:
+            entry["modified"] = entry.pop("modified_ns") // 10**9
+        self.write("out/manifest.json", json.dumps(manifest).encode())
+        self.assertIn(b"already complete", self.output(*again))
+        self.write("a.txt", prose(100000, 2))
+        self.assertIn("exists, and was not made", self.failure(1, *again))
+
+    def test_more_inputs_than_a_manifest_lists(self):
+        folder = "/".join(["many"] + ["x" * 250] * 14)  # long names stand for a large number of files
+        os.makedirs(self.path(folder))
+        for i in range(2500):
+            self.write(f"{folder}/{i}", b"some words and a line end\n")
+        again = "tokenize", "many", "--out", "out"
+        self.output(*again)
+        inputs = json.loads(self.read("out/manifest.json"))["recipe"]["inputs"]
+        self.assertEqual((inputs["count"], inputs["bytes"]), (2500, 2500 * 26))
+        self.assertIn(b"already complete", self.output(*again))
+        self.touch(folder + "/7", 1)
+        self.assertIn("exists, and was not made", self.failure(1, *again))
 
     def test_bad_files(self):
         self.write("empty.txt", b"")

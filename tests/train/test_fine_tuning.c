@@ -283,7 +283,9 @@ static void completions_are_weighed(void **state)
     }
     must(gradient_sum(&s.gradient, MOUSSE_OK, &error), &error);
     const gradient_result result = gradient_measure(&s.gradient);
-    assert_int_equal(s.gradient.counted, loader_targets(&s.data.train, 1));
+    uint64_t targets = 0;
+    must(loader_targets(&s.data.train, 1, &targets, &error), &error);
+    assert_int_equal(s.gradient.counted, targets);
     assert_true(s.gradient.counted > 0 && s.gradient.counted < 8 * 8);
     if (first == NULL) {
       first = malloc(s.params->gradient_count * sizeof *first);

@@ -5,6 +5,7 @@
 #include "scratch.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const corpus_options pairs = {.field = "prompt", .completion = "answer"};
 
@@ -107,15 +108,21 @@ static void test_targets_are_loaded(void **state)
                    MOUSSE_OK);
   assert_true(loader.has_targets);
   for (uint64_t step = 0; step < 5; step++) {
-    uint64_t counted = 0;
+    uint64_t counted = 0, told = 0;
     assert_int_equal(loader_fill(&loader, step, 0, BATCH, inputs, targets, &error), MOUSSE_OK);
     for (size_t i = 0; i < BATCH * LENGTH; i++) {
       const uint32_t next = inputs[i] + 1;
       assert_int_equal(targets[i], is_learned(next) ? next : LOADER_NONE);
       counted += is_learned(next);
     }
-    assert_int_equal(loader_targets(&loader, step), counted);
+    assert_int_equal(loader_targets(&loader, step, &told, &error), MOUSSE_OK);
+    assert_int_equal(told, counted);
   }
+  assert_int_equal(truncate(scratch_path(state, "x_train_000000.targets"), 0), 0);
+  uint64_t told = 0;
+  assert_int_equal(loader_fill(&loader, 0, 0, BATCH, inputs, targets, &error), MOUSSE_IO);
+  assert_non_null(strstr(error.text, "x_train_000000.targets: shrank from 1030 to 0 bytes"));
+  assert_int_equal(loader_targets(&loader, 0, &told, &error), MOUSSE_IO);
   loader_close(&loader);
   shard_set_close(&set);
 }

@@ -81,6 +81,7 @@ static void test_json_lines(void **state)
   check_text(state, "a.jsonl",
              "{\"text\": \"one\\n\"}\n\n{\"id\": 1, \"text\": \"tw\\u00e9\"}\n",
              "[one\n][tw\xc3\xa9]");
+  check_text(state, "a.jsonl", "{\"hash\": 18446744073709551615, \"text\": \"one\"}", "[one]");
   check_text(state, "a.ndjson", "{\"text\": \"\"}\n{\"text\": \"x\"}", "[x]");
   static const struct bad {
     const char *text, *word;

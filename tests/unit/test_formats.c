@@ -399,6 +399,16 @@ static void test_models_that_types_hold(void **state)
   gpt_params_destroy(params);
 }
 
+/* What a killed export leaves is ours to remove, also where a file was just being written. */
+static void test_names_of_files(void **state)
+{
+  (void)state;
+  assert_true(hf_is_file("generation_config.json"));
+  assert_true(hf_is_file("generation_config.json.123.tmp"));
+  assert_false(hf_is_file("generation_config.json.tmp"));
+  assert_false(hf_is_file("notes.txt"));
+}
+
 /* llama.cpp hides control tokens, and shows those that are text to a reader. */
 static void test_kinds_of_tokens_in_gguf(void **state)
 {
@@ -474,6 +484,7 @@ int main(void)
       cmocka_unit_test(test_blocks_of_eight_bits),
       cmocka_unit_test(test_numbers_that_types_hold),
       cmocka_unit_test(test_models_that_types_hold),
+      cmocka_unit_test(test_names_of_files),
       cmocka_unit_test(test_kinds_of_tokens_in_gguf),
       cmocka_unit_test(test_whole_words_in_gguf),
   };

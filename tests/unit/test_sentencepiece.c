@@ -2,6 +2,7 @@
  * That ids are those of SentencePiece and of llama.cpp is the business of tests/parity. */
 #include "base/utf8.h"
 #include "data/shards/decode.h"
+#include "data/tokenizer/chat.h"
 #include "data/tokenizer/nfc.h"
 #include "data/tokenizer/sentencepiece.h"
 #include "scratch.h"
@@ -26,7 +27,8 @@
 
 enum { BYTES = 3, SPACE = BYTES + 256, A, B, E, SPACES, AB, SPACE_A, SPACE_AB, EB };
 
-/* <unk>, <s>, </s>, the bytes, then the tokens of the enumeration; count: how many of them. */
+/* <unk>, <s>, </s>, the bytes, the tokens of the enumeration, three more added ones, of which one
+ * has a space, then `last`. */
 static mousse_status make(mo_tokenizer *t, const char *steps, const char *model,
                           const char *last, mo_error *error)
 {
@@ -36,7 +38,9 @@ static mousse_status make(mo_tokenizer *t, const char *steps, const char *model,
   size_t used = (size_t)snprintf(
       text, sizeof text,
       "{\"added_tokens\":[{\"id\":0,\"content\":\"<unk>\"},{\"id\":1,\"content\":\"<s>\"},"
-      "{\"id\":2,\"content\":\"</s>\"}],%s\"model\":{\"type\":\"BPE\",%s\"vocab\":{",
+      "{\"id\":2,\"content\":\"</s>\"},{\"id\":268,\"content\":\"" S
+      "<PRE>\"},{\"id\":269,\"content\":\"<|im_start|>\"},"
+      "{\"id\":270,\"content\":\"<|im_end|>\"}],%s\"model\":{\"type\":\"BPE\",%s\"vocab\":{",
       steps, model);
   for (unsigned byte = 0; byte < 256; byte++)
     used += (size_t)snprintf(text + used, sizeof text - used, "\"<0x%02X>\":%u,", byte,
@@ -52,7 +56,7 @@ static mousse_status make(mo_tokenizer *t, const char *steps, const char *model,
 static void open_one(mo_tokenizer *t, const char *steps)
 {
   mo_error error = {{0}};
-  if (make(t, steps, "\"byte_fallback\":true,", "\"z\":268", &error) != MOUSSE_OK)
+  if (make(t, steps, "\"byte_fallback\":true,", "\"z\":271", &error) != MOUSSE_OK)
     fail_msg("%s", error.text);
 }
 
@@ -103,7 +107,7 @@ static void test_prepend(void **state)
   CHECK(&t, true, "a \xc3\xa9\nb", "a \xc3\xa9\nb", SPACE_A, SPACE, E, BYTES + '\n', B);
   /* no token of its own, not UTF-8, and U+2581 itself */
   CHECK(&t, false, "\xe4\xb8\xad", "\xe4\xb8\xad", BYTES + 0xe4, BYTES + 0xb8, BYTES + 0xad);
-  CHECK(&t, false, "\xe4\xb8z\xff", "\xe4\xb8z\xff", BYTES + 0xe4, BYTES + 0xb8, 268,
+  CHECK(&t, false, "\xe4\xb8z\xff", "\xe4\xb8z\xff", BYTES + 0xe4, BYTES + 0xb8, 271,
         BYTES + 0xff);
   CHECK(&t, true, "<0x41>" S "a", "<0x41> a", SPACE, BYTES + '<', BYTES + '0', BYTES + 'x',
         BYTES + '4', BYTES + '1', BYTES + '>', SPACE_A);
@@ -135,13 +139,50 @@ static void test_metaspace(void **state)
   tokenizer_close(&t);
 }
 
+/* Of a conversation, "always" puts a space before every part, and "first" before none: there is a
+ * token before the first part. */
+static void test_schemes_in_conversations(void **state)
+{
+  static const struct {
+    const char *steps;
+    bool spaces;
+  } cases[] = {{METASPACE(",\"prepend_scheme\":\"first\",\"split\":false"), false},
+               {METASPACE(",\"prepend_scheme\":\"always\",\"split\":false"), true},
+               {METASPACE(""), true},
+               {LLAMA2, true}};
+  const uint32_t expected[] = {269,         SPACE,       BYTES + 'u',  BYTES + 's',
+                               BYTES + 'e', BYTES + 'r', BYTES + '\n', AB,
+                               270,         SPACE,       BYTES + '\n'};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mo_tokenizer t;
+    chat_template chat;
+    mo_encoder *encoder = NULL;
+    mo_error error = {{0}};
+    mo_id_list ids = {0};
+    size_t first = 0, end = 0, place = 0;
+    open_one(&t, cases[i].steps);
+    assert_int_equal(encoder_open(&encoder, &t, &error), MOUSSE_OK);
+    assert_int_equal(chat_template_open(&chat, &t, CHAT_CHATML, &error), MOUSSE_OK);
+    const chat_message message = {"user", "ab", 2, true};
+    assert_int_equal(chat_add(&chat, encoder, &message, &ids, &first, &end, &error), MOUSSE_OK);
+    for (size_t k = 0; k < sizeof expected / sizeof *expected; k++)
+      if (expected[k] != SPACE || cases[i].spaces)
+        assert_true(place < ids.count && ids.ids[place++] == expected[k]);
+    assert_int_equal(place, ids.count);
+    mo_id_list_close(&ids);
+    encoder_close(encoder);
+    tokenizer_close(&t);
+  }
+}
+
 /* Where a token has a space inside, text is merged as a whole. */
 static void test_inner_spaces(void **state)
 {
   (void)state;
   mo_tokenizer t;
   mo_error error = {{0}};
-  assert_int_equal(make(&t, LLAMA2, "\"byte_fallback\":true,", "\"b" S "a\":268", &error),
+  assert_int_equal(make(&t, LLAMA2, "\"byte_fallback\":true,", "\"b" S "a\":271", &error),
                    MOUSSE_OK);
   assert_false(t.spaces_lead);
   CHECK(&t, true, "ab ab", "ab ab", SPACE_AB, SPACE_AB);
@@ -154,6 +195,7 @@ static void test_saved_is_the_same(void **state)
       LLAMA2 START("<s>"),
       LLAMA2,
       METASPACE(",\"prepend_scheme\":\"first\",\"split\":false"),
+      METASPACE(",\"prepend_scheme\":\"always\",\"split\":false"),
       METASPACE(""),
       METASPACE(",\"prepend_scheme\":\"never\""),
       "\"normalizer\":" REPLACE ",",
@@ -216,22 +258,22 @@ static void test_refused(void **state)
   static const struct {
     const char *steps, *model, *last, *word;
   } cases[] = {
-      {LLAMA2, "", "\"z\":268", "model.byte_fallback"},
-      {"", "\"byte_fallback\":true,", "\"z\":268", "U+2581"},
-      {"\"normalizer\":" PREPEND ",", "\"byte_fallback\":true,", "\"z\":268", "U+2581"},
+      {LLAMA2, "", "\"z\":271", "model.byte_fallback"},
+      {"", "\"byte_fallback\":true,", "\"z\":271", "U+2581"},
+      {"\"normalizer\":" PREPEND ",", "\"byte_fallback\":true,", "\"z\":271", "U+2581"},
       {"\"normalizer\":" REPLACE ",\"pre_tokenizer\":{\"type\":\"Digits\"},",
-       "\"byte_fallback\":true,", "\"z\":268", "U+2581"},
+       "\"byte_fallback\":true,", "\"z\":271", "U+2581"},
       {"\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[" PREPEND "," PREPEND "," REPLACE
        "]},",
-       "\"byte_fallback\":true,", "\"z\":268", "U+2581"},
-      {METASPACE(",\"prepend_scheme\":\"sometimes\""), "\"byte_fallback\":true,", "\"z\":268",
+       "\"byte_fallback\":true,", "\"z\":271", "U+2581"},
+      {METASPACE(",\"prepend_scheme\":\"sometimes\""), "\"byte_fallback\":true,", "\"z\":271",
        "U+2581"},
-      {LLAMA2, "\"byte_fallback\":true,\"ignore_merges\":true,", "\"z\":268",
+      {LLAMA2, "\"byte_fallback\":true,\"ignore_merges\":true,", "\"z\":271",
        "model.ignore_merges"},
-      {LLAMA2, "\"byte_fallback\":true,\"end_of_word_suffix\":\"</w>\",", "\"z\":268",
+      {LLAMA2, "\"byte_fallback\":true,\"end_of_word_suffix\":\"</w>\",", "\"z\":271",
        "model.end_of_word_suffix"},
-      {LLAMA2 START("a"), "\"byte_fallback\":true,", "\"z\":268", "'a' before every text"},
-      {LLAMA2 START("none"), "\"byte_fallback\":true,", "\"z\":268", "'none' before"},
+      {LLAMA2 START("a"), "\"byte_fallback\":true,", "\"z\":271", "'a' before every text"},
+      {LLAMA2 START("none"), "\"byte_fallback\":true,", "\"z\":271", "'none' before"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mo_tokenizer t;
@@ -299,6 +341,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_prepend),
       cmocka_unit_test(test_metaspace),
+      cmocka_unit_test(test_schemes_in_conversations),
       cmocka_unit_test(test_inner_spaces),
       scratch_test(test_saved_is_the_same),
       scratch_test(test_start_at_the_end_of_a_block),

@@ -150,6 +150,11 @@ static void test_sets(void **state)
   assert_true(shard_set_exists(*state, "val"));
   assert_false(shard_set_exists(*state, "test"));
 
+  write_shard(state, "x_train_val.bin", ids, 3, 10); /* of a set that is called x_train */
+  assert_int_equal(shard_set_open(&set, *state, "train", 10, &error), MOUSSE_OK);
+  assert_int_equal(set.tokens, 5);
+  shard_set_close(&set);
+
   write_shard(state, "tiny_dev.bin", ids, 2, 10); /* not numbered, as of llm.c's small sets */
   assert_int_equal(shard_set_open(&set, *state, "dev", 10, &error), MOUSSE_OK);
   assert_int_equal(set.tokens, 2);

@@ -265,7 +265,7 @@ static const struct bad_pair {
     {", \"ab\": 3", "a b\n", "id 3 is given to"},
     {", \"ab\": 1.5", "a b\n", "not a whole number"},
     {", \"ab\": 256, \"ab\": 257", "a b\n", "duplicate"},
-    {", \"ab\": 256, \"\": 257", "a b\n", "empty"},
+    {", \"ab\": 256, \"\": 257", "a b\n", "vocab.json: token 257 is empty"},
     {", \"\xe2\x96\x81m\": 256", "a b\n", "byte-level alphabet"},
     {", \"ab\": 256", "a c\n", "needs the token 'ac'"},
     {", \"ab\": 256", "a xy\n", "needs the token 'xy'"},
@@ -304,6 +304,9 @@ static const struct bad_json {
     {"{\"model\": {\"type\": \"BPE\"}, \"normalizer\": {\"type\": \"NFKC\"}}", "normalizer"},
     {"{\"model\": {\"type\": \"BPE\"}}", "pre_tokenizer"},
     {"{\"model\": {\"type\": \"BPE\"}, \"pre_tokenizer\": {\"type\": \"Whitespace\"}}",
+     "pre_tokenizer"},
+    {"{\"model\": {\"type\": \"BPE\"}, \"pre_tokenizer\": {\"type\": \"ByteLevel\", "
+     "\"use_regex\": false}}",
      "pre_tokenizer"},
     {"{\"model\": {\"type\": \"BPE\"}, \"pre_tokenizer\": {\"type\": \"ByteLevel\"}}",
      "vocabulary is not"},
@@ -519,6 +522,22 @@ static void test_white_space_of_rules(void **state)
   }
 }
 
+/* What other libraries read as sets of characters, and PCRE2 would read as characters. */
+static void test_rules_with_sets(void **state)
+{
+  static const char *const refused[] = {"[a-z&&[^b]]+", "[\\p{L}&&x]", "[^[a]b]"};
+  static const char *const fine[] = {"[a\\[b\\&&]+", "a&&b|\\[[&]", "[[:alpha:]&]"};
+  split_rule *rule = NULL;
+  (void)state;
+  for (size_t i = 0; i < 3; i++) {
+    mo_error error = {{0}};
+    assert_int_equal(split_rule_open(&rule, refused[i], &error), MOUSSE_BAD_FORMAT);
+    assert_non_null(strstr(error.text, "classes within classes"));
+    assert_int_equal(split_rule_open(&rule, fine[i], &error), MOUSSE_OK);
+    split_rule_close(rule);
+  }
+}
+
 /* Text without borders: between characters, or anywhere in bytes that are none. */
 static void test_cuts_inside_words(void **state)
 {
@@ -547,6 +566,7 @@ int main(void)
       cmocka_unit_test(test_cuts_are_exact),
       cmocka_unit_test(test_cuts_inside_words),
       cmocka_unit_test(test_white_space_of_rules),
+      cmocka_unit_test(test_rules_with_sets),
       cmocka_unit_test(test_any_bytes_come_back),
       cmocka_unit_test(test_a_million_equal_letters),
       cmocka_unit_test(test_merges_follow_ranks),

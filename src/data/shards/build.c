@@ -8,12 +8,11 @@
  */
 #include "base/json_text.h"
 #include "base/staging.h"
-#include "data/shards/document_writer.h"
-#include "data/text/corpus.h"
-#include "data/text/file_list.h"
-#include "data/tokenizer/bpe_train.h"
-
 #include "base/text.h"
+#include "data/shards/document_writer.h"
+#include "data/shards/recipe.h"
+#include "data/text/corpus.h"
+#include "data/tokenizer/bpe_train.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,43 +39,8 @@ static void report(const dataset_options *options, const char *stage, const mo_c
     options->progress(options->user, stage, corpus_consumed(corpus), corpus_bytes(corpus));
 }
 
-static json_t *input_json(const char *path)
-{
-  struct stat info = {0};
-  if (stat(path, &info) != 0) info.st_size = -1;
-  return json_pack("{s:s, s:I, s:I}", "path", path, "bytes", (json_int_t)info.st_size,
-                   "modified", (json_int_t)info.st_mtim.tv_sec);
-}
-
-/* What the result depends on; equal recipes give equal data. NULL when a name is not UTF-8, as
- * JSON has to be. */
-static json_t *make_recipe(const dataset_options *options, const file_list *files)
-{
-  json_t *inputs = json_array();
-  for (uint32_t i = 0; i < files->paths.count; i++) {
-    if (json_array_append_new(inputs, input_json(file_list_get(files, i))) == 0) continue;
-    json_decref(inputs);
-    return NULL;
-  }
-  json_t *recipe =
-      json_pack("{s:s, s:s, s:f, s:I, s:s, s:s, s:o}", "name", options->name, "tokenizer",
-                options->tokenizer, "val_fraction", options->val_fraction, "shard_tokens",
-                (json_int_t)options->shard_tokens, "field", options->field, "separator",
-                options->separator, "inputs", inputs);
-  bool complete = recipe != NULL;
-  if (complete && options->completion != NULL)
-    complete = json_object_set_new(recipe, "completion", json_string(options->completion)) == 0;
-  if (complete && options->messages != NULL)
-    complete = json_object_set_new(recipe, "messages", json_string(options->messages)) == 0 &&
-               json_object_set_new(recipe, "chat_template",
-                                   json_string(chat_form_names[options->chat])) == 0;
-  if (complete) return recipe;
-  json_decref(recipe);
-  return NULL;
-}
-
 /* Is there a finished directory, and was it made by this recipe? */
-static mousse_status check_existing(const char *out, const json_t *recipe, mo_dataset *dataset,
+static mousse_status check_existing(const char *out, json_t *recipe, mo_dataset *dataset,
                                     bool *existed, mo_error *error)
 {
   char path[4096];
@@ -88,14 +52,14 @@ static mousse_status check_existing(const char *out, const json_t *recipe, mo_da
   if (mo_file_read(NULL, path, LARGEST_MANIFEST, &text, &size, NULL) == MOUSSE_OK) {
     json_t *manifest = NULL;
     (void)mo_json_parse(&manifest, path, text, size, 1 << 21, 0, NULL);
-    *existed = manifest != NULL && json_equal(json_object_get(manifest, "recipe"), recipe);
+    *existed = manifest != NULL && recipe_is_same(json_object_get(manifest, "recipe"), recipe);
     json_decref(manifest);
     mo_release(NULL, text, size + 1);
   }
   if (*existed) return dataset_open(dataset, out, error);
   return mo_fail(error, MOUSSE_IO,
-                 "%s: exists, and was not made from these inputs and options; remove it or "
-                 "give another --out",
+                 "%s: exists, and was not made from these inputs and options and this "
+                 "tokenizer; remove it or give another --out",
                  out);
 }
 
@@ -139,15 +103,33 @@ static mousse_status open_tokenizer(const char *path, mo_tokenizer *tokenizer, m
   return tokenizer_open(tokenizer, path, error);
 }
 
-/* PATH, "bytes" or "train:SIZE". */
-static mousse_status get_tokenizer(const dataset_options *options, mo_tokenizer *tokenizer,
-                                   mo_error *error)
+static const char train[] = "train:"; /* and a size */
+
+static bool is_learned(const dataset_options *options)
 {
-  static const char train[] = "train:";
+  return strncmp(options->tokenizer, train, strlen(train)) == 0;
+}
+
+/* To learn a tokenizer the text is read twice, and a pipe has it only once. */
+static mousse_status check_files(const file_list *files, mo_error *error)
+{
+  for (uint32_t i = 0; i < files->paths.count; i++) {
+    struct stat info;
+    const char *path = file_list_get(files, i);
+    if (stat(path, &info) != 0 || S_ISREG(info.st_mode)) continue; /* opening it says why */
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "%s: not a regular file, but --tokenizer train:SIZE reads the text twice; "
+                   "write it to a file (.gz and .zst are read, too)",
+                   path);
+  }
+  return MOUSSE_OK;
+}
+
+static mousse_status learn_tokenizer(const dataset_options *options, mo_tokenizer *tokenizer,
+                                     mo_error *error)
+{
   int64_t size = 0;
   bpe_trainer *trainer = NULL;
-  if (strncmp(options->tokenizer, train, strlen(train)) != 0)
-    return open_tokenizer(options->tokenizer, tokenizer, error);
   if (!mo_parse_integer(options->tokenizer + strlen(train), &size) ||
       size < BPE_SMALLEST_VOCABULARY || size > BPE_LARGEST_VOCABULARY)
     return mo_fail(error, MOUSSE_OUT_OF_RANGE,
@@ -163,11 +145,15 @@ static mousse_status get_tokenizer(const dataset_options *options, mo_tokenizer 
 typedef struct build {
   const dataset_options *options;
   document_writer documents;
+  uint64_t zeros; /* bytes of text that are 0 */
 } build;
 
 static mousse_status write_batch(build *b, batch_encoder *batch, mo_error *error)
 {
-  MO_TRY(batch_encoder_encode(batch, error));
+  mo_error inner = {{0}};
+  const mousse_status status = batch_encoder_encode(batch, &inner);
+  if (status != MOUSSE_OK)
+    return mo_fail(error, status, "tokenizer '%s': %s", b->options->tokenizer, inner.text);
   for (size_t i = 0; i < batch_encoder_count(batch); i++)
     MO_TRY(document_writer_add(&b->documents, batch_encoder_get(batch, i), error));
   batch_encoder_clear(batch);
@@ -204,6 +190,27 @@ static void tell_notes(const dataset_options *options, corpus_notes n)
   }
 }
 
+static uint64_t count_zeros(const char *text, size_t length)
+{
+  uint64_t count = 0;
+  for (size_t i = 0; i < length; i++) count += text[i] == '\0';
+  return count;
+}
+
+/* Raw bytes have no id to spare: 0 is the end of a text. */
+static void tell_zeros(const build *b)
+{
+  char text[256];
+  if (b->zeros == 0 ||
+      b->documents.tokenizer->end_of_text != b->documents.tokenizer->byte_ids[0])
+    return;
+  snprintf(text, sizeof text,
+           "%llu bytes of the text are 0, which raw bytes cannot tell from the end of a "
+           "document; another tokenizer can",
+           (unsigned long long)b->zeros);
+  tell(b->options, text);
+}
+
 /* A split without tokens is of no use to anybody; why there is none follows from the sizes. */
 static mousse_status check_splits(const build *b, mo_error *error)
 {
@@ -236,6 +243,7 @@ static mousse_status write_text(build *b, mo_corpus *text, batch_encoder *batch,
   while (piece.length > 0) {
     const batch_text added = {piece.text, piece.length, piece.starts_document,
                               piece.is_completion, piece.role};
+    b->zeros += count_zeros(piece.text, piece.length);
     MO_TRY(batch_encoder_add(batch, &added, &full, error));
     if (full) MO_TRY(write_batch(b, batch, error));
     if (full) report(b->options, "tokenizing", text);
@@ -244,6 +252,7 @@ static mousse_status write_text(build *b, mo_corpus *text, batch_encoder *batch,
   MO_TRY(write_batch(b, batch, error));
   report(b->options, "tokenizing", text);
   tell_notes(b->options, corpus_get_notes(text));
+  tell_zeros(b);
   MO_TRY(check_splits(b, error));
   MO_TRY(split_writer_finish(&b->documents.train, error));
   return split_writer_finish(&b->documents.val, error);
@@ -337,18 +346,18 @@ static bool is_ours(const char *name)
          mo_is_file_of(name, DATASET_MANIFEST);
 }
 
-static mousse_status build_new(const dataset_options *options, uint64_t input_bytes,
-                               json_t *recipe, mo_error *error)
+/* tokenizer: where it is learned, that happens here. */
+static mousse_status build_new(const dataset_options *options, mo_tokenizer *tokenizer,
+                               uint64_t input_bytes, json_t *recipe, mo_error *error)
 {
   mo_staging place;
-  mo_tokenizer made = {0};
   build b = {.options = options,
-             .documents = {.tokenizer = &made, .val_fraction = options->val_fraction}};
+             .documents = {.tokenizer = tokenizer, .val_fraction = options->val_fraction}};
+  mousse_status status = MOUSSE_OK;
   MO_TRY(mo_staging_open(&place, options->out, is_ours, error));
-  mousse_status status = get_tokenizer(options, &made, error);
+  if (is_learned(options)) status = learn_tokenizer(options, tokenizer, error);
   if (status == MOUSSE_OK)
     status = fill_directory(&b, place.partial, input_bytes, recipe, error);
-  tokenizer_close(&made);
   if (status != MOUSSE_OK) {
     mo_staging_abandon(&place);
     return status;
@@ -356,23 +365,36 @@ static mousse_status build_new(const dataset_options *options, uint64_t input_by
   return mo_staging_commit(&place, error);
 }
 
-mousse_status dataset_build(const dataset_options *options, mo_dataset *dataset, bool *existed,
-                            mo_error *error)
+static mousse_status build_once(const dataset_options *options, mo_tokenizer *tokenizer,
+                                mo_dataset *dataset, bool *existed, mo_error *error)
 {
   mo_corpus *text = NULL;
+  json_t *recipe = NULL;
   const corpus_options read = {0};
   MO_TRY(corpus_open(&text, options->inputs, options->input_count, &read, error));
   const uint64_t input_bytes = corpus_bytes(text);
-  json_t *recipe = make_recipe(options, corpus_files(text));
+  const file_list *files = corpus_files(text);
+  const bool learned = is_learned(options);
+  mousse_status status = learned ? check_files(files, error) : MOUSSE_OK;
+  if (status == MOUSSE_OK)
+    status = recipe_make(&recipe, options, files, learned ? NULL : tokenizer, error);
   corpus_close(text);
-  if (recipe == NULL)
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "names of inputs and options must be UTF-8, as the manifest records them");
-  mousse_status status = check_existing(options->out, recipe, dataset, existed, error);
+  MO_TRY(status);
+  status = check_existing(options->out, recipe, dataset, existed, error);
   if (status == MOUSSE_OK && !*existed) {
-    status = build_new(options, input_bytes, recipe, error);
+    status = build_new(options, tokenizer, input_bytes, recipe, error);
     if (status == MOUSSE_OK) status = dataset_open(dataset, options->out, error);
   }
   json_decref(recipe);
+  return status;
+}
+
+mousse_status dataset_build(const dataset_options *options, mo_dataset *dataset, bool *existed,
+                            mo_error *error)
+{
+  mo_tokenizer tokenizer = {0};
+  if (!is_learned(options)) MO_TRY(open_tokenizer(options->tokenizer, &tokenizer, error));
+  const mousse_status status = build_once(options, &tokenizer, dataset, existed, error);
+  tokenizer_close(&tokenizer);
   return status;
 }

@@ -205,13 +205,30 @@ static void pause_for(double seconds)
   }
 }
 
+/* Only the headers, for the checksum that they may name. */
+static bool ask_checksum(transfer *t)
+{
+  t->offset = 0;
+  t->curl = curl_easy_init();
+  if (t->curl == NULL) return false;
+  configure(t);
+  curl_easy_setopt(t->curl, CURLOPT_NOBODY, 1L);
+  curl_easy_setopt(t->curl, CURLOPT_NOPROGRESS, 1L);
+  const CURLcode result = curl_easy_perform(t->curl);
+  curl_easy_cleanup(t->curl);
+  return result == CURLE_OK;
+}
+
 /* A part that is complete already, left by a process that died before its last act. Only where
- * its contents say so: the size alone does not. */
-static bool part_is_whole(const transfer *t)
+ * its contents say so: the size alone does not. A shard of the right length may hold the bytes
+ * of a damaged transfer, so the server is asked; without an answer it is fetched again. */
+static bool part_is_whole(transfer *t)
 {
   const download_expected *e = t->expected;
   return (e->vocabulary > 0 || e->sha256 != NULL) && access(t->part, F_OK) == 0 &&
-         download_check(t->part, e, "", NULL) == MOUSSE_OK;
+         download_check(t->part, e, "", NULL) == MOUSSE_OK &&
+         (e->sha256 != NULL || ask_checksum(t)) &&
+         download_check(t->part, e, t->sha256, NULL) == MOUSSE_OK;
 }
 
 static mousse_status fetch(transfer *t, mo_error *error)

@@ -163,17 +163,19 @@ mousse_status loader_read(const mo_loader *loader, uint64_t window, uint32_t *in
   return MOUSSE_OK;
 }
 
-uint64_t loader_targets(const mo_loader *loader, uint64_t step)
+mousse_status loader_targets(const mo_loader *loader, uint64_t step, uint64_t *count,
+                             mo_error *error)
 {
-  uint64_t count = 0;
+  *count = 0;
   for (uint64_t b = 0; b < loader->batch; b++) {
     const uint64_t window = loader_window(loader, step, b);
     const size_t k = shard_of(loader, window);
     const size_t start = (size_t)(window - loader->first[k]) * loader->length;
+    MO_TRY(shard_check(&loader->set->shards[k], error));
     for (size_t i = 1; i <= loader->length; i++)
-      count += shard_is_target(&loader->set->shards[k], start + i);
+      *count += shard_is_target(&loader->set->shards[k], start + i);
   }
-  return count;
+  return MOUSSE_OK;
 }
 
 void loader_documents(const mo_loader *loader, const uint32_t *inputs, size_t count,

@@ -66,7 +66,8 @@ mousse_status loader_fill(const mo_loader *loader, uint64_t step, uint64_t first
 void loader_read_ahead(const mo_loader *loader, uint64_t step, uint64_t first, size_t count);
 
 /* How many targets of a step's batch are to be learned. */
-uint64_t loader_targets(const mo_loader *loader, uint64_t step);
+mousse_status loader_targets(const mo_loader *loader, uint64_t step, uint64_t *count,
+                             mo_error *error);
 
 /* For each token of `count` windows where in its window its document starts. */
 void loader_documents(const mo_loader *loader, const uint32_t *inputs, size_t count,

@@ -92,14 +92,23 @@ void shard_close(mo_shard *shard)
 /* Touching a page beyond the end of a file that shrank kills the process, so look first. A file
  * that was removed or replaced stays whole under the map. No descriptor is kept open: a data
  * set may have more shards than a process may have files. */
-static mousse_status check_still_there(const mo_shard *shard, mo_error *error)
+static mousse_status check_map(const char *path, const mo_map *map, mo_error *error)
 {
   struct stat info;
-  if (shard->map.data == NULL || stat(shard->path, &info) != 0) return MOUSSE_OK;
-  if (info.st_dev != shard->map.device || info.st_ino != shard->map.inode) return MOUSSE_OK;
-  if ((uint64_t)info.st_size >= shard->map.size) return MOUSSE_OK;
-  return mo_fail(error, MOUSSE_IO, "%s: shrank from %zu to %lld bytes while in use",
-                 shard->path, shard->map.size, (long long)info.st_size);
+  if (map->data == NULL || stat(path, &info) != 0) return MOUSSE_OK;
+  if (info.st_dev != map->device || info.st_ino != map->inode) return MOUSSE_OK;
+  if ((uint64_t)info.st_size >= map->size) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_IO, "%s: shrank from %zu to %lld bytes while in use", path,
+                 map->size, (long long)info.st_size);
+}
+
+mousse_status shard_check(const mo_shard *shard, mo_error *error)
+{
+  char path[4096];
+  MO_TRY(check_map(shard->path, &shard->map, error));
+  if (shard->targets_map.data == NULL || !shard_targets_path(path, sizeof path, shard->path))
+    return MOUSSE_OK;
+  return check_map(path, &shard->targets_map, error);
 }
 
 static void widen(const mo_shard *shard, size_t first, size_t count, uint32_t *ids)
@@ -137,7 +146,7 @@ mousse_status shard_read(const mo_shard *shard, size_t first, size_t count, uint
     return mo_fail(error, MOUSSE_OUT_OF_RANGE,
                    "%s: tokens %zu to %zu requested, but there are only %zu", shard->path,
                    first, first + count, shard->count);
-  MO_TRY(check_still_there(shard, error));
+  MO_TRY(shard_check(shard, error));
   widen(shard, first, count, ids);
   return check_ids(shard, first, count, ids, error);
 }

@@ -54,12 +54,16 @@ mousse_status shard_parse(mo_shard *shard, const char *path, const void *data, s
 /* The bits of NAME.targets, for a shard of `count` tokens; data stays borrowed. */
 mousse_status shard_parse_targets(const char *path, const void *data, size_t size, size_t count,
                                   const unsigned char **bits, mo_error *error);
+/* Only after shard_read or shard_check. */
 static inline bool shard_is_target(const mo_shard *shard, size_t token)
 {
   return shard->targets == NULL || (shard->targets[token / 8] >> token % 8 & 1) != 0;
 }
 /* "NAME.bin" has "NAME.targets"; false: the path is too long, or no such name. */
 bool shard_targets_path(char *path, size_t capacity, const char *shard);
+
+/* Fails when a file of the shard has become shorter, whose lost pages must not be touched. */
+mousse_status shard_check(const mo_shard *shard, mo_error *error);
 
 /* Copies tokens [first, first + count) to ids. Fails, naming the place, when a token is not in
  * the vocabulary, when the range is outside, or when the file has become shorter. */

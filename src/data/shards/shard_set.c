@@ -32,28 +32,77 @@ static mousse_status list(const char *pattern, glob_t *found, mo_error *error)
   return mo_fail(error, MOUSSE_IO, "no token shard matches %s", pattern);
 }
 
+static bool is_word(const char *text, size_t length, const char *word)
+{
+  return length == strlen(word) && strncmp(text, word, length) == 0;
+}
+
+/* The last split in a name counts: wiki_train_val_000000.bin is the validation part of a set that
+ * is called wiki_train. */
+static bool is_of_split(const char *path, const char *split)
+{
+  bool is_ours = false;
+  const char *at = strrchr(path, '/');
+  while (at != NULL && (at = strchr(at, '_')) != NULL) {
+    const size_t length = strcspn(++at, "_.");
+    if (is_word(at, length, split))
+      is_ours = true;
+    else if (is_word(at, length, "train") || is_word(at, length, "val"))
+      is_ours = false;
+  }
+  return is_ours;
+}
+
+/* The files of a pattern that belong to the split come first, still sorted; returns how many. */
+static size_t keep_split(const glob_t *found, const char *split)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < found->gl_pathc; i++) {
+    char *path = found->gl_pathv[i];
+    if (!is_of_split(path, split)) continue;
+    found->gl_pathv[i] = found->gl_pathv[count];
+    found->gl_pathv[count++] = path;
+  }
+  return count;
+}
+
+static mousse_status list_kept(const char *pattern, const char *split, glob_t *found,
+                               size_t *count, mo_error *error)
+{
+  MO_TRY(list(pattern, found, error));
+  *count = keep_split(found, split);
+  if (*count > 0) return MOUSSE_OK;
+  globfree(found);
+  return mo_fail(error, MOUSSE_IO, "no token shard matches %s", pattern);
+}
+
 /* llm.c numbers the shards of large sets but not those of small ones
  * (tiny_shakespeare_val.bin). Where there are neither, the message names the numbered ones. */
 static mousse_status list_split(const char *directory, const char *split, glob_t *found,
-                                mo_error *error)
+                                size_t *count, mo_error *error)
 {
   char numbered[4096], single[4096];
   if (!split_pattern(directory, split, "_*.bin", numbered, sizeof numbered) ||
       !split_pattern(directory, split, ".bin", single, sizeof single))
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: path is too long", directory);
-  const mousse_status status = list(numbered, found, error);
-  return status == MOUSSE_IO && list(single, found, NULL) == MOUSSE_OK ? MOUSSE_OK : status;
+  const mousse_status status = list_kept(numbered, split, found, count, error);
+  return status == MOUSSE_IO && list_kept(single, split, found, count, NULL) == MOUSSE_OK
+             ? MOUSSE_OK
+             : status;
 }
 
+/* The first *count files of `found`; globfree releases all of it. */
 static mousse_status find_files(const char *path, const char *split, glob_t *found,
-                                mo_error *error)
+                                size_t *count, mo_error *error)
 {
   struct stat info;
   const bool exists = stat(path, &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) return list_split(path, split, found, error);
+  if (exists && S_ISDIR(info.st_mode)) return list_split(path, split, found, count, error);
   if (!exists && strpbrk(path, "*?[") == NULL)
     return mo_fail(error, MOUSSE_IO, "%s: there is no such directory or token shard", path);
-  return list(path, found, error);
+  MO_TRY(list(path, found, error));
+  *count = found->gl_pathc;
+  return MOUSSE_OK;
 }
 
 /* Room for more shards at the end of the set. */
@@ -74,8 +123,9 @@ static mousse_status add_source(shard_set *set, const char *path, const char *sp
 {
   glob_t found = {0};
   mousse_status status = MOUSSE_OK;
-  MO_TRY(find_files(path, split, &found, error));
-  const size_t first = set->count, count = found.gl_pathc;
+  size_t count = 0;
+  MO_TRY(find_files(path, split, &found, &count, error));
+  const size_t first = set->count;
   mo_shard *shards = extend(set, count);
   if (shards == NULL)
     status = mo_fail(error, MOUSSE_NO_MEMORY, "no memory for %zu shards", count);
@@ -123,9 +173,11 @@ bool shard_set_exists(const char *path, const char *split)
 {
   mo_mixture mixture;
   glob_t found = {0};
+  size_t count = 0;
   if (mixture_parse(&mixture, path, NULL) != MOUSSE_OK) return false;
   for (size_t i = 0; i < mixture.count; i++) {
-    if (find_files(mixture_path(&mixture, i), split, &found, NULL) != MOUSSE_OK) continue;
+    if (find_files(mixture_path(&mixture, i), split, &found, &count, NULL) != MOUSSE_OK)
+      continue;
     globfree(&found);
     return true;
   }

@@ -1,7 +1,8 @@
 /* shard_set.h - several shards as one source of tokens, in the order of their names.
  *
  * Named by a directory and a split ("train": the files *_train_*.bin in it, or else
- * *_train.bin; "val": *_val_*.bin or *_val.bin), by a pattern ("data/fineweb_train_*.bin"), by
+ * *_train.bin; "val": *_val_*.bin or *_val.bin; of a name with both words the last one counts),
+ * by a pattern ("data/fineweb_train_*.bin"), by
  * one file; or by several of these with weights (mixture.h), each of which is a source.
  */
 #ifndef MOUSSE_DATA_SHARDS_SHARD_SET_H

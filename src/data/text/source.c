@@ -39,13 +39,20 @@ static bool ends_with(const char *text, size_t length, const char *ending)
   return length >= size && strncmp(text + length - size, ending, size) == 0;
 }
 
-/* The kind of a file is in its name, before .gz or .zst. */
-static source_kind kind_of(const char *path)
+/* The length of a name without .gz or .zst. */
+static size_t unpacked_length(const char *path)
 {
   static const char *const packed[] = {".gz", ".zst", ".zstd"};
   size_t length = strlen(path);
   for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
     if (ends_with(path, length, packed[i])) length -= strlen(packed[i]);
+  return length;
+}
+
+/* The kind of a file is in its name. */
+static source_kind kind_of(const char *path)
+{
+  const size_t length = unpacked_length(path);
   const bool lines = ends_with(path, length, ".jsonl") || ends_with(path, length, ".ndjson");
   return lines ? JSON_LINES : TEXT_FILE;
 }
@@ -82,6 +89,11 @@ static bool has_alternating_zeros(const char *data, size_t size)
 /* A byte order mark is no text: it is dropped. */
 static mousse_status look_at_start(mo_source *s, mo_error *error)
 {
+  if (!text_stream_is_packed(s->stream) && unpacked_length(s->path) < strlen(s->path))
+    return mo_fail(error, MOUSSE_BAD_FORMAT,
+                   "%s: its name says that it is compressed, but it is neither gzip nor zstd; "
+                   "if it is plain text, rename it",
+                   s->path);
   while (s->pending.size < FIRST_BYTES && !s->stream_ended) MO_TRY(read_block(s, error));
   const char *data = s->pending.data;
   const size_t size = s->pending.size < FIRST_BYTES ? s->pending.size : FIRST_BYTES;
@@ -199,10 +211,12 @@ static mousse_status parse_object(const char *path, uint64_t line, const char *d
 {
   json_error_t problem;
   const unsigned long long number = line;
+  /* Only strings are used: other fields may have whole numbers beyond 64 bits, as hashes. */
+  const size_t flags = JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL;
   if (size >= MOST_VALUES && mo_json_values(data, size) > MOST_VALUES)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %llu has more than %d JSON values", path,
                    number, MOST_VALUES);
-  *object = json_loadb(data, size, JSON_ALLOW_NUL, &problem);
+  *object = json_loadb(data, size, flags, &problem);
   if (*object != NULL) return MOUSSE_OK;
   if (json_error_code(&problem) == json_error_out_of_memory)
     return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for line %llu", path, number);

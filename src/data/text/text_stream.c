@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,17 +53,24 @@ static mousse_status refill(text_stream *s, mo_error *error)
   return MOUSSE_OK;
 }
 
+/* A frame of data, or one to skip (0x184D2A50 to 5F, as pzstd begins its files with). */
+static bool is_zstd(const unsigned char *data, size_t size)
+{
+  static const unsigned char frame[] = {0x28, 0xb5, 0x2f, 0xfd}, skipped[] = {0x2a, 0x4d, 0x18};
+  return size >= sizeof frame &&
+         (memcmp(data, frame, sizeof frame) == 0 ||
+          (data[0] >> 4 == 5 && memcmp(data + 1, skipped, sizeof skipped) == 0));
+}
+
 static mousse_status recognise(text_stream *s, mo_error *error)
 {
-  static const unsigned char gzip_magic[] = {0x1f, 0x8b},
-                             zstd_magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+  static const unsigned char gzip_magic[] = {0x1f, 0x8b};
   MO_TRY(refill(s, error));
   if (s->end >= sizeof gzip_magic && memcmp(s->input, gzip_magic, sizeof gzip_magic) == 0) {
     s->kind = GZIP;
     s->inflating = inflateInit2(&s->gzip, GZIP_WINDOW) == Z_OK;
     if (!s->inflating) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", s->path);
-  } else if (s->end >= sizeof zstd_magic &&
-             memcmp(s->input, zstd_magic, sizeof zstd_magic) == 0) {
+  } else if (is_zstd(s->input, s->end)) {
     s->kind = ZSTANDARD;
     s->zstd = ZSTD_createDStream();
     if (s->zstd == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", s->path);
@@ -98,6 +104,11 @@ void text_stream_close(text_stream *s)
   if (s->inflating) inflateEnd(&s->gzip);
   if (s->zstd != NULL) ZSTD_freeDStream(s->zstd);
   mo_release(NULL, s, sizeof *s);
+}
+
+bool text_stream_is_packed(const text_stream *s)
+{
+  return s->kind != PLAIN;
 }
 
 uint64_t text_stream_consumed(const text_stream *s)

@@ -82,6 +82,14 @@ static mousse_status add_token(mo_id_list *ids, uint32_t id, mo_error *error)
   return MOUSSE_OK;
 }
 
+/* Text behind a special token. */
+static mousse_status encode_part(const chat_template *c, mo_encoder *encoder, const char *text,
+                                 size_t length, mo_id_list *ids, mo_error *error)
+{
+  const bool goes_on = c->tokenizer->prefix == TOKENIZER_PREFIX_FIRST;
+  return (goes_on ? encoder_go_on : encoder_encode)(encoder, text, length, ids, error);
+}
+
 /* Everything before a message's text: tokens into ids, and the words that are encoded together
  * with the text into head. */
 static mousse_status add_head(const chat_template *c, mo_encoder *encoder, const char *role,
@@ -94,15 +102,15 @@ static mousse_status add_head(const chat_template *c, mo_encoder *encoder, const
   MO_TRY(add_token(ids, c->before, error));
   snprintf(head, capacity, c->form == CHAT_CHATML ? "%s\n" : "\n\n", role);
   if (c->form == CHAT_CHATML) return MOUSSE_OK;
-  MO_TRY(encoder_encode(encoder, role, strlen(role), ids, error));
+  MO_TRY(encode_part(c, encoder, role, strlen(role), ids, error));
   return add_token(ids, c->after, error);
 }
 
 static mousse_status encode(const chat_template *c, mo_encoder *encoder, bool is_first,
                             const char *text, size_t length, mo_id_list *ids, mo_error *error)
 {
-  const bool starts = c->form != CHAT_PLAIN || is_first;
-  return (starts ? encoder_encode : encoder_go_on)(encoder, text, length, ids, error);
+  if (c->form != CHAT_PLAIN) return encode_part(c, encoder, text, length, ids, error);
+  return (is_first ? encoder_encode : encoder_go_on)(encoder, text, length, ids, error);
 }
 
 /* The first of the ids from `start` on that has a byte behind the head's: a line end may be one
@@ -138,7 +146,7 @@ mousse_status chat_end(const chat_template *c, mo_encoder *encoder, mo_id_list *
                        mo_error *error)
 {
   MO_TRY(add_token(ids, c->end, error));
-  return c->form == CHAT_CHATML ? encoder_encode(encoder, "\n", 1, ids, error) : MOUSSE_OK;
+  return c->form == CHAT_CHATML ? encode_part(c, encoder, "\n", 1, ids, error) : MOUSSE_OK;
 }
 
 mousse_status chat_ask(const chat_template *c, mo_encoder *encoder, mo_id_list *ids,

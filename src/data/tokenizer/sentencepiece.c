@@ -87,8 +87,8 @@ mousse_status sentencepiece_finish(mo_tokenizer *t, const char *name, mo_error *
 static bool wants_prefix(const mo_tokenizer *t, const char *text, size_t length)
 {
   const bool space = length > 0 && (text[0] == ' ' || starts_with_space(text, length));
-  return length > 0 && (t->prefix == TOKENIZER_PREFIX_ALWAYS ||
-                        (t->prefix == TOKENIZER_PREFIX_UNLESS_SPACE && !space));
+  return length > 0 && t->prefix != TOKENIZER_PREFIX_NONE &&
+         (t->prefix == TOKENIZER_PREFIX_ALWAYS || !space);
 }
 
 bool sentencepiece_spell(const mo_tokenizer *t, const char *text, size_t length, bool starts,

@@ -39,6 +39,11 @@ static mousse_status check_pattern(const char *pattern, mo_error *error)
     return mo_fail(error, MOUSSE_BAD_FORMAT,
                    "split rule '%.80s': settings at the start, (*...), are not allowed",
                    pattern);
+  if (split_pattern_has_sets(pattern))
+    return mo_fail(error, MOUSSE_BAD_FORMAT,
+                   "split rule '%.80s': classes within classes, [a[b]] and [a&&b], are not "
+                   "supported; a single character is spelled \\[ or \\&",
+                   pattern);
   if (strlen(pattern) > LONGEST_PATTERN)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "split rule '%.80s...': longer than %d bytes",
                    pattern, LONGEST_PATTERN);

@@ -41,7 +41,10 @@ mousse_status split_text(const split_rule *rule, split_scratch *scratch, const c
 
 bool split_is_gpt2(const split_rule *rule);
 
-/* split_pattern.c: appends an expression with its \s and \S spelled out, and a NUL; false: no
+/* split_pattern.c: are there classes within classes, [a[b]] or [a&&b], which Hugging Face's
+ * libraries take for sets and PCRE2 for characters? */
+bool split_pattern_has_sets(const char *pattern);
+/* Appends an expression with its \s and \S spelled out, and a NUL; false: no
  * memory. */
 bool split_pattern_spell(const char *pattern, mo_buffer *spelled);
 

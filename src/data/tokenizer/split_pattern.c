@@ -43,6 +43,20 @@ static size_t class_start(const char *at)
   return at[length] == ']' ? length + 1 : length;
 }
 
+bool split_pattern_has_sets(const char *pattern)
+{
+  bool in_class = false;
+  for (const char *at = pattern; *at != '\0';) {
+    const bool opens = !in_class && *at == '[';
+    if (in_class && ((at[0] == '[' && at[1] != ':') || (at[0] == '&' && at[1] == '&')))
+      return true;
+    const size_t length = opens ? class_start(at) : plain_length(at, in_class);
+    if (opens || (in_class && *at == ']')) in_class = opens;
+    at += length;
+  }
+  return false;
+}
+
 bool split_pattern_spell(const char *pattern, mo_buffer *out)
 {
   bool in_class = false, fine = true;

@@ -4,13 +4,14 @@
  * with the lowest merge rank (the leftmost of equals) becomes one token until no pair has one.
  * A piece of more than 1 MiB is merged in parts of 1 MiB.
  * Every byte is a token, so any byte string has ids and decodes to itself. Special tokens are
- * never found in text: "<|endoftext|>" in a document is encoded as ordinary characters.
+ * never found in text: "<|endoftext|>" in a document is encoded as ordinary characters. So are
+ * added ones that files mark as not special, which other libraries do find (docs/formats.md).
  *
  * Two kinds of files change text first: those that ask for Unicode's normal form C (nfc.h), and
  * those of SentencePiece's kind, which start from characters (sentencepiece.h).
  *
  * Raw bytes is the same thing without merges: id = byte, vocabulary 256, and byte 0, which text
- * does not contain, in the role of the end-of-text token.
+ * seldom contains, in the role of the end-of-text token: there a zero in text ends it.
  */
 #ifndef MOUSSE_DATA_TOKENIZER_TOKENIZER_H
 #define MOUSSE_DATA_TOKENIZER_TOKENIZER_H
@@ -26,10 +27,12 @@ typedef struct tokenizer_merge {
   uint32_t left, right;
 } tokenizer_merge;
 
-/* A space before the first word of a text, so that it is the token it is elsewhere. */
+/* A space before the first word of a text, so that it is the token it is elsewhere; of a
+ * conversation's parts, which have special tokens between them, each is a text. */
 typedef enum tokenizer_prefix {
   TOKENIZER_PREFIX_NONE,
   TOKENIZER_PREFIX_ALWAYS,
+  TOKENIZER_PREFIX_FIRST,       /* not where text starts with one, nor behind a special token */
   TOKENIZER_PREFIX_UNLESS_SPACE /* not where text starts with one */
 } tokenizer_prefix;
 

@@ -137,7 +137,9 @@ mousse_status tokenizer_finish(mo_tokenizer *tokenizer, const char *name, const 
     if (tokenizer->pattern == NULL) return no_memory(error);
     memcpy(tokenizer->pattern, pattern, strlen(pattern) + 1);
   }
-  return split_rule_open(&tokenizer->rule, pattern, error);
+  mo_error inner = {{0}};
+  const mousse_status status = split_rule_open(&tokenizer->rule, pattern, &inner);
+  return status == MOUSSE_OK ? status : mo_fail(error, status, "%s: %s", name, inner.text);
 }
 
 mousse_status tokenizer_make_bytes(mo_tokenizer *tokenizer, mo_error *error)

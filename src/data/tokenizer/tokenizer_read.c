@@ -104,6 +104,14 @@ static mousse_status read_spelled(const char *name, const char *text, size_t len
                  name, length < 80 ? (int)length : 80, text);
 }
 
+static mousse_status add_token(mo_tokenizer *tokenizer, const char *name, const char *bytes,
+                               size_t length, bool special, mo_error *error)
+{
+  mo_error inner = {{0}};
+  const mousse_status status = tokenizer_add_token(tokenizer, bytes, length, special, &inner);
+  return status == MOUSSE_OK ? status : mo_fail(error, status, "%s: %s", name, inner.text);
+}
+
 static mousse_status add_entry(mo_tokenizer *tokenizer, const char *name, entry token,
                                mo_error *error)
 {
@@ -113,12 +121,12 @@ static mousse_status add_entry(mo_tokenizer *tokenizer, const char *name, entry 
       !mo_text_table_add(&tokenizer->shown, token.text, token.length, &number, &added))
     return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", name);
   if (token.literal || tokenizer->sentencepiece)
-    return tokenizer_add_token(tokenizer, token.text, token.length, token.literal, error);
+    return add_token(tokenizer, name, token.text, token.length, token.literal, error);
   size_t count = 0;
   char *bytes = mo_allocate(NULL, token.length);
   if (bytes == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", name);
   mousse_status status = read_spelled(name, token.text, token.length, bytes, &count, error);
-  if (status == MOUSSE_OK) status = tokenizer_add_token(tokenizer, bytes, count, false, error);
+  if (status == MOUSSE_OK) status = add_token(tokenizer, name, bytes, count, false, error);
   mo_release(NULL, bytes, token.length);
   return status;
 }

@@ -59,11 +59,14 @@ static mousse_status read_pattern(const json_t *pre, const char *name, const cha
     if (!json_is_true(json_object_get(split, "individual_digits")) ||
         json_is_false(json_object_get(bytes, "use_regex")))
       bytes = NULL;
+  } else if (json_is_false(json_object_get(bytes, "use_regex"))) {
+    bytes = NULL; /* text that is not split at all */
   }
   if (!is_type(bytes, "ByteLevel") || json_is_true(json_object_get(bytes, "add_prefix_space")))
     return mo_fail(error, MOUSSE_BAD_FORMAT,
                    "%s: pre_tokenizer is not supported; expected ByteLevel without "
-                   "add_prefix_space, alone or after one Split (Regex, Isolated) or Digits",
+                   "add_prefix_space, alone or after Digits (with use_regex), or after one "
+                   "Split (Regex, Isolated; without use_regex)",
                    name);
   return MOUSSE_OK;
 }
@@ -104,7 +107,9 @@ static bool read_metaspace(mo_tokenizer *tokenizer, const json_t *pre)
   const bool never =
       is_text(scheme, "never") ||
       (scheme == NULL && json_is_false(json_object_get(pre, "add_prefix_space")));
-  if (!never) tokenizer->prefix = TOKENIZER_PREFIX_UNLESS_SPACE;
+  if (!never)
+    tokenizer->prefix =
+        is_text(scheme, "first") ? TOKENIZER_PREFIX_FIRST : TOKENIZER_PREFIX_UNLESS_SPACE;
   tokenizer->each_space = !json_is_false(json_object_get(pre, "split"));
   return is_type(pre, "Metaspace") &&
          is_text(json_object_get(pre, "replacement"), SENTENCEPIECE_SPACE) &&
@@ -208,7 +213,14 @@ static json_t *replace_json(const char *from, const char *to)
 /* Metaspace's way is written as Metaspace, that of a normalizer as one. */
 static bool uses_metaspace(const mo_tokenizer *t)
 {
-  return t->sentencepiece && (t->each_space || t->prefix == TOKENIZER_PREFIX_UNLESS_SPACE);
+  return t->sentencepiece && (t->each_space || t->prefix == TOKENIZER_PREFIX_FIRST ||
+                              t->prefix == TOKENIZER_PREFIX_UNLESS_SPACE);
+}
+
+static const char *scheme_of(const mo_tokenizer *t)
+{
+  if (t->prefix == TOKENIZER_PREFIX_NONE) return "never";
+  return t->prefix == TOKENIZER_PREFIX_FIRST ? "first" : "always";
 }
 
 static json_t *normalizer_json(const mo_tokenizer *t)
@@ -225,8 +237,7 @@ static json_t *pre_tokenizer_json(const mo_tokenizer *t)
 {
   if (uses_metaspace(t))
     return json_pack("{s:s, s:s, s:s, s:b}", "type", "Metaspace", "replacement",
-                     SENTENCEPIECE_SPACE, "prepend_scheme",
-                     t->prefix == TOKENIZER_PREFIX_NONE ? "never" : "first", "split",
+                     SENTENCEPIECE_SPACE, "prepend_scheme", scheme_of(t), "split",
                      t->each_space);
   if (t->sentencepiece) return json_null();
   if (t->pattern == NULL) return byte_level_json(true);

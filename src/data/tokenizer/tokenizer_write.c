@@ -61,11 +61,11 @@ static json_t *added_json(const mo_tokenizer *tokenizer)
   for (uint32_t id = 0; id < tokenizer->tokens.count; id++) {
     if (!tokenizer_is_special(tokenizer, id)) continue;
     size_t length = 0;
-    const char *bytes = tokenizer_bytes(tokenizer, id, &length);
+    const char *spelling = mo_text_table_get(&tokenizer->tokens, id, &length);
     json_array_append_new(added, json_pack("{s:i, s:s%, s:b, s:b, s:b, s:b, s:b}", "id",
-                                           (int)id, "content", bytes, length, "single_word", 0,
-                                           "lstrip", 0, "rstrip", 0, "normalized", 0, "special",
-                                           !tokenizer_is_shown(tokenizer, id)));
+                                           (int)id, "content", spelling, length, "single_word",
+                                           0, "lstrip", 0, "rstrip", 0, "normalized", 0,
+                                           "special", !tokenizer_is_shown(tokenizer, id)));
   }
   return complete(added, json_array_size(added), tokenizer->specials.count);
 }
