@@ -147,17 +147,17 @@ void checkpoint_prune(const char *root, uint64_t newest, const checkpoint_rule *
     const uint64_t step = list.steps[i];
     if (step > newest || ++kept <= rule->last) continue;
     if (rule->every > 0 && step % rule->every == 0) continue;
-    if (has_best && step == best) continue;
+    if ((has_best && step == best) || step == rule->intact) continue;
     if (checkpoint_remove(root, step, CHECKPOINT_FINAL, &error) != MOUSSE_OK)
       run_notify(notices, "old checkpoint kept: %s", error.text);
   }
   checkpoint_list_close(&list);
 }
 
-void checkpoint_make_room(const char *root, uint64_t bytes, uint64_t newest,
+void checkpoint_make_room(const char *root, uint64_t bytes, uint64_t newest, uint64_t intact,
                           const checkpoint_rule *rule, const run_notices *notices)
 {
-  const checkpoint_rule fewer = {rule->last - 1, rule->every, rule->best};
+  const checkpoint_rule fewer = {rule->last - 1, rule->every, rule->best, intact};
   if (rule->last > 1 && run_directory_room(root) < bytes)
     checkpoint_prune(root, newest, &fewer, notices);
 }

@@ -73,11 +73,12 @@ mousse_status checkpoint_verify(const char *root, uint64_t step, mo_error *error
 mousse_status checkpoint_newest(const char *root, const run_notices *notices, uint64_t *step,
                                 bool *found, mo_error *error);
 
-/* Which checkpoints stay: the last so many, those at multiples of `every` (0: none), and the one
- * with the lowest validation loss. */
+/* Which checkpoints stay: the last so many, those at multiples of `every` (0: none), the one with
+ * the lowest validation loss, and the one of step `intact` (0: none). */
 typedef struct checkpoint_rule {
   uint64_t last, every;
   bool best;
+  uint64_t intact;
 } checkpoint_rule;
 
 /* Removes all up to `newest` that no rule keeps, and what was left under temporary names.
@@ -86,8 +87,9 @@ void checkpoint_prune(const char *root, uint64_t newest, const checkpoint_rule *
                       const run_notices *notices);
 
 /* When the disk has less room than a checkpoint takes, what would go after the save goes before
- * it: one that is in order stays. */
-void checkpoint_make_room(const char *root, uint64_t bytes, uint64_t newest,
+ * it. The save may fail, so the one of step `intact`, which is known to be in order, stays: newer
+ * ones may be damaged. */
+void checkpoint_make_room(const char *root, uint64_t bytes, uint64_t newest, uint64_t intact,
                           const checkpoint_rule *rule, const run_notices *notices);
 
 /* checkpoint_folder.c: the names in the folder. */

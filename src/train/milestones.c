@@ -105,8 +105,9 @@ static save_request request_of(const trainer *t)
 {
   return (save_request){
       .root = t->session.checkpoints,
-      .rule = {(uint64_t)t->run->keep_last, (uint64_t)t->run->keep_every, t->run->keep_best},
+      .rule = {(uint64_t)t->run->keep_last, (uint64_t)t->run->keep_every, t->run->keep_best, 0},
       .bytes = t->session.checkpoint_bytes,
+      .intact = t->saved,
       .metrics = -1};
 }
 
@@ -123,7 +124,7 @@ static mousse_status save_in_place(trainer *t, const checkpoint_content *content
   const uint64_t step = content->state->step;
   const bool first = t->comm->rank == 0;
   metrics_sync(&t->metrics);
-  if (first) checkpoint_make_room(r.root, r.bytes, step, &r.rule, &t->notices);
+  if (first) checkpoint_make_room(r.root, r.bytes, step, r.intact, &r.rule, &t->notices);
   MO_TRY(checkpoint_save(r.root, content, error));
   note_saved(t, step);
   if (first) checkpoint_prune(r.root, step, &r.rule, &t->notices);
