@@ -270,6 +270,24 @@ class Commands(unittest.TestCase):
         self.assertEqual([json.loads(x).get("skipped") for x in lines if '"loss"' in x],
                          [True] * 3)
 
+    def test_skipped_steps_leave_the_last_good_checkpoint(self):
+        """A run that diverges: what is saved is of before, and the last save comes in addition."""
+        more = ("--lr", 1000, "--weight-decay", 1000, "--checkpoint-freq", 1, "--keep-last", 2, "--val-loss-every", 0,
+                "--scheduler-type", "constant", "--warmup-ratio", 0)
+        out = self.lab.folder / "diverged"
+        error = self.failure(1, *self.lab.command(out, "sgd", 100, *more, "--max-skipped", 5))
+        lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+        good = [line["step"] for line in lines if "loss" in line and not line.get("skipped")]
+        self.assertEqual(harness.steps_of(out), good[-2:])
+        self.assertIn(f"the newest checkpoint is of step {good[-1]};", error)
+        ended = self.lab.folder / "diverged-ended"
+        self.lab.train(ended, "sgd", good[-1] + 3, *more)
+        self.assertEqual(harness.steps_of(ended), [*good[-2:], good[-1] + 3])
+        before = harness.digest(ended, good[-1] + 3)
+        shutil.rmtree(ended / "checkpoints" / f"step-{good[-1] + 3:010d}")
+        self.lab.train(ended, "sgd", good[-1] + 3, *more)
+        self.assertEqual(harness.digest(ended, good[-1] + 3), before)
+
     def test_params(self):
         text = self.lab.call("params", "--preset", "nano", "--optimizer", "muon", "--json").stdout
         listing = json.loads(text)
