@@ -216,8 +216,11 @@ static mousse_status compare_data(const train_session *s, mo_error *error)
 {
   MO_TRY(mo_ranks_same(s->comm, s->data.train_checksum,
                        "all ranks must have the same training data: their checksum is", error));
-  return mo_ranks_same(s->comm, s->data.val_checksum,
+  MO_TRY(mo_ranks_same(s->comm, s->data.val_checksum,
                        "all ranks must have the same validation data: their checksum is",
+                       error));
+  return mo_ranks_same(s->comm, s->data.tokenizer_checksum,
+                       "all ranks must have the same tokenizer: its checksum (0: none) is",
                        error);
 }
 
