@@ -211,6 +211,15 @@ class Records(unittest.TestCase):
             self.assertIn("is not a run of mousse", said)
             self.assertEqual(contents(mine), before)
             (mine / name).unlink()
+        for folder in ("", "best", "step-0000000004"):  # an empty lock beside it: almost a run of 0.1
+            (mine / "checkpoints" / folder).mkdir(parents=True, exist_ok=True)
+            (mine / "lock").write_text("")
+            (mine / "metrics.jsonl").write_text("my: precious file\n")
+            before = contents(mine)
+            self.assertIn("is not a run of mousse", self.failure(2, *self.lab.command(mine, "mousse", 2)))
+            self.assertEqual(contents(mine), before)
+        shutil.rmtree(mine)
+        mine.mkdir()
         self.lab.train(mine, "mousse", 2)  # empty: free to take
         home = self.lab.folder / "home"
         home.mkdir()
