@@ -8,6 +8,7 @@
 #include "train/run_model.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -59,22 +60,58 @@ mousse_status checkpoint_verify(const char *root, uint64_t step, mo_error *error
   return manifest_verify(path, step, checkpoint_file, checkpoint_needs, error);
 }
 
+/* Whether a file cannot be opened for a reason that is not its own. */
+static bool is_closed_to_us(const char *folder, const char *name)
+{
+  char path[4096];
+  if (mo_path_join(path, sizeof path, folder, name, NULL) != MOUSSE_OK) return true;
+  const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd >= 0) return close(fd) != 0;
+  return errno != ENOENT && errno != EIO && errno != ENOTDIR && errno != ELOOP &&
+         errno != ENXIO;
+}
+
+/* Whether verifying it failed with this status although nothing is known to be wrong with it. */
+static bool is_out_of_reach(const char *root, uint64_t step, mousse_status status)
+{
+  char folder[4096];
+  const char *name = NULL;
+  if (status != MOUSSE_IO) return status != MOUSSE_BAD_FORMAT;
+  if (checkpoint_path(folder, sizeof folder, root, step, CHECKPOINT_FINAL, NULL) != MOUSSE_OK ||
+      is_closed_to_us(folder, MANIFEST_NAME))
+    return true;
+  for (size_t i = 0; (name = checkpoint_file(i)) != NULL; i++)
+    if (is_closed_to_us(folder, name)) return true;
+  return false;
+}
+
+/* *intact is false, and the reason said, when the checkpoint is damaged. */
+static mousse_status look_for_damage(const char *root, uint64_t step,
+                                     const run_notices *notices, bool *intact, mo_error *error)
+{
+  const mousse_status status = checkpoint_verify(root, step, error);
+  *intact = status == MOUSSE_OK;
+  if (*intact || is_out_of_reach(root, step, status)) return status;
+  run_notify(notices, "checkpoint of step %llu skipped: %s", (unsigned long long)step,
+             error->text);
+  return MOUSSE_OK;
+}
+
 mousse_status checkpoint_newest(const char *root, const run_notices *notices, uint64_t *step,
                                 bool *found, mo_error *error)
 {
   checkpoint_list list;
   mo_error reason = {{0}};
+  mousse_status status = MOUSSE_OK;
   *found = false;
   MO_TRY(checkpoint_list_open(&list, root, error));
-  for (size_t i = list.count; i-- > 0 && !*found;) {
+  for (size_t i = list.count; i-- > 0 && !*found && status == MOUSSE_OK;) {
     *step = list.steps[i];
-    *found = checkpoint_verify(root, *step, &reason) == MOUSSE_OK;
-    if (!*found)
-      run_notify(notices, "checkpoint of step %llu skipped: %s", (unsigned long long)*step,
-                 reason.text);
+    status = look_for_damage(root, *step, notices, found, &reason);
   }
   const size_t count = list.count;
   checkpoint_list_close(&list);
+  if (status != MOUSSE_OK) return mo_fail(error, status, "%s", reason.text);
   if (*found || count == 0) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_BAD_FORMAT,
                  "%s: none of its %zu checkpoints is intact (%s); move the folder away to "

@@ -69,7 +69,8 @@ mousse_status checkpoint_load(const char *root, uint64_t step,
 mousse_status checkpoint_verify(const char *root, uint64_t step, mo_error *error);
 
 /* The newest checkpoint that is in order; what is wrong with newer ones is said. *found is
- * false when there is none; all of several being damaged is an error. */
+ * false when there is none; all of several being damaged is an error, and so is one that is out of
+ * reach: without the right to read it, or without memory, nobody knows that it is damaged. */
 mousse_status checkpoint_newest(const char *root, const run_notices *notices, uint64_t *step,
                                 bool *found, mo_error *error);
 

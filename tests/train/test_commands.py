@@ -3,6 +3,7 @@
     test_commands.py PROGRAM
 """
 import json
+import os
 import pathlib
 import shutil
 import signal
@@ -161,6 +162,20 @@ class Commands(unittest.TestCase):
             path.unlink()
         self.assertIn("none of its 2 checkpoints", self.failure(
             3, *self.lab.command(out, "mousse", STEPS)))
+
+    def test_what_cannot_be_read_is_not_damaged(self):
+        out = self.copy("closed")
+        weights = out / "checkpoints" / f"step-{STEPS:010d}" / "model.safetensors"
+        weights.chmod(0)
+        # The superuser may read everything unless this right is taken away.
+        words = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+        done = subprocess.run([*words, self.lab.program, *self.lab.command(out, "mousse", STEPS + 3)], text=True,
+                              capture_output=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("model.safetensors: cannot open: Permission denied", done.stderr)
+        self.assertNotIn("skipped", done.stderr)
+        weights.chmod(0o644)
+        self.assertIn(f"continues at step {STEPS}", self.lab.train(out, "mousse", STEPS + 3).stderr)
 
     def test_unknown_names_are_not_touched(self):
         out = self.copy("foreign")
