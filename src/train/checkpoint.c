@@ -119,6 +119,25 @@ mousse_status checkpoint_newest(const char *root, const run_notices *notices, ui
                  root, count, reason.text);
 }
 
+mousse_status checkpoint_best(const char *root, const run_notices *notices, uint64_t *step,
+                              bool *found, mo_error *error)
+{
+  checkpoint_list list;
+  mo_error reason = {{0}};
+  mousse_status status = MOUSSE_OK;
+  size_t place = 0;
+  *found = false;
+  MO_TRY(checkpoint_list_open(&list, root, error));
+  while (!*found && status == MOUSSE_OK && checkpoint_lowest(root, &list, &place)) {
+    *step = list.steps[place];
+    status = look_for_damage(root, *step, notices, found, &reason);
+    memmove(list.steps + place, list.steps + place + 1,
+            (--list.count - place) * sizeof *list.steps);
+  }
+  checkpoint_list_close(&list);
+  return status == MOUSSE_OK ? MOUSSE_OK : mo_fail(error, status, "%s", reason.text);
+}
+
 mousse_status checkpoint_compare(const char *root, uint64_t step, const trainer_demand *demand,
                                  const gpt_config *config, trainer_state *state,
                                  option_changes *changes, const run_notices *notices,
@@ -174,17 +193,17 @@ void checkpoint_prune(const char *root, uint64_t newest, const checkpoint_rule *
 {
   checkpoint_list list;
   mo_error error = {{0}};
-  uint64_t kept = 0, best = 0;
-  bool has_best = false;
+  uint64_t kept = 0;
+  size_t best = 0;
   checkpoint_clean(root, notices);
-  if (checkpoint_list_open(&list, root, &error) != MOUSSE_OK ||
-      (rule->best && checkpoint_best(root, &best, &has_best, &error) != MOUSSE_OK))
+  if (checkpoint_list_open(&list, root, &error) != MOUSSE_OK)
     run_notify(notices, "%s", error.text);
+  const bool has_best = rule->best && checkpoint_lowest(root, &list, &best);
   for (size_t i = list.count; i-- > 0;) {
     const uint64_t step = list.steps[i];
     if (step > newest || ++kept <= rule->last) continue;
     if (rule->every > 0 && step % rule->every == 0) continue;
-    if ((has_best && step == best) || step == rule->intact) continue;
+    if ((has_best && i == best) || step == rule->intact) continue;
     if (checkpoint_remove(root, step, CHECKPOINT_FINAL, &error) != MOUSSE_OK)
       run_notify(notices, "old checkpoint kept: %s", error.text);
   }

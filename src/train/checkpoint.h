@@ -115,8 +115,12 @@ mousse_status checkpoint_look_up(const char *root, uint64_t step, checkpoint_inf
                                  mo_error *error);
 /* The loss of the validation at the checkpoint's own step; NaN: there was none. */
 double checkpoint_loss(const checkpoint_info *info);
-/* The checkpoint with the lowest such loss, the earliest of equals; *found: there is one. */
-mousse_status checkpoint_best(const char *root, uint64_t *step, bool *found, mo_error *error);
+/* The place in the list of the checkpoint with the lowest such loss, the earliest of equals; false:
+ * none has one. Only what tells the loss is looked at: its weights may be damaged. */
+bool checkpoint_lowest(const char *root, const checkpoint_list *list, size_t *place);
+/* The one with the lowest loss that is in order; what is wrong with better ones is said. */
+mousse_status checkpoint_best(const char *root, const run_notices *notices, uint64_t *step,
+                              bool *found, mo_error *error);
 
 typedef enum checkpoint_place {
   CHECKPOINT_FINAL,

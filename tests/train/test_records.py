@@ -369,6 +369,11 @@ class Records(unittest.TestCase):
             result = json.loads(self.lab.call("eval", "--init", f"{out}@{name}", "--json").stdout)
             self.assertAlmostEqual(result["loss"], losses[step], places=5)
         self.assertIn("expected a step", self.failure(2, "eval", "--init", f"{out}@first"))
+        with (out / "checkpoints" / f"step-{best:010d}" / "optimizer.bin").open("r+b") as file:
+            file.write(b"damaged")
+        done = self.lab.call("eval", "--init", f"{out}@best", "--json")
+        self.assertIn(f"step {best} skipped", done.stderr)
+        self.assertAlmostEqual(json.loads(done.stdout)["loss"], losses[12], places=5)
         self.assertIn("nothere: there is no such", self.failure(1, "eval", "--init", "nothere"))
 
     def test_patience(self):
