@@ -155,6 +155,23 @@ class Records(unittest.TestCase):
             path = pathlib.Path("checkpoints") / f"step-{STEPS:010d}" / name
             self.assertEqual((out / path).read_bytes(), (calm / path).read_bytes(), name)
 
+    def test_an_option_that_came_later_is_no_change(self):
+        """A checkpoint from before the optimizers had these options, which are at their defaults now."""
+        out = self.copy("earlier")
+        folder = out / "checkpoints" / f"step-{STEPS:010d}"
+        state = json.loads((folder / "trainer.json").read_text())
+        config = (out / "config.yaml").read_text().splitlines()
+        for key in ("opt.lr_peak", "opt.post", "scalar.beta1"):
+            del state["options"][key]
+            config = [line for line in config if not line.startswith(f"{key}:")]
+        (folder / "trainer.json").write_text(json.dumps(state))
+        (out / "config.yaml").write_text("\n".join(config) + "\n")
+        self.seal(folder)
+        done = self.lab.call("train", "--out", out)
+        self.assertIn("already complete", done.stdout)
+        self.assertNotIn("changed", done.stderr)
+        self.assertIn("opt.nesterov was", self.failure(2, "train", "--out", out, "--opt.nesterov", "off"))
+
     def seal(self, folder):
         """A manifest that is right for what is in the folder: the program tells the checksum."""
         while True:
