@@ -3,6 +3,7 @@
 #include "tiny_run.h"
 #include "told.h"
 #include "train/recipe_laws.h"
+#include "train/resolve.h"
 #include "train/run_model.h"
 #include "train/session.h"
 #include "train/unused_options.h"
@@ -365,6 +366,25 @@ static void check_groups(const train_options *run, size_t width, const wanted_op
   gpt_params_destroy(params);
 }
 
+/* All options of any two optimizers have room. */
+static void any_two_optimizers_are_resolved(void **state)
+{
+  const gpt_config config = {
+      .vocab_size = 32, .n_layer = 1, .n_head = 2, .n_embd = 8, .sequence_len = 8};
+  const char *first = NULL, *second = NULL;
+  (void)state;
+  for (size_t i = 0; (first = mousse_algorithm_name(i)) != NULL; i++)
+    for (size_t j = 0; (second = mousse_algorithm_name(j)) != NULL; j++) {
+      train_options run;
+      mo_error error = {{0}};
+      assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+      tiny_set(&run, "optimizer", first);
+      tiny_set(&run, "scalar_opt", second);
+      if (options_resolve(&run, &config, &error) != MOUSSE_OK)
+        fail_msg("%s and %s: %s", first, second, error.text);
+    }
+}
+
 /* By the recipe, unless the user says otherwise; not for weights from elsewhere; not by the paper's. */
 static void recipes_set_what_they_say(void **state)
 {
@@ -441,6 +461,7 @@ int main(void)
       cmocka_unit_test(yaml_is_bounded),
       cmocka_unit_test(groups_by_role),
       cmocka_unit_test(laws_of_the_recipe),
+      cmocka_unit_test(any_two_optimizers_are_resolved),
       cmocka_unit_test(recipes_set_what_they_say),
       cmocka_unit_test(there_is_no_law_for_others),
       cmocka_unit_test(scalar_options_count),
