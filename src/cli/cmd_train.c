@@ -160,6 +160,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   mo_launch cluster;
   if (v->dry_run) return dry_run(call, options, error);
   if (v->watch && !watch_is_built(error)) return MOUSSE_INVALID_ARGUMENT;
+  signals_expect_save();
   mousse_status status = rank_session_open(&cluster, (double)options->rank_timeout, error);
   if (status == MOUSSE_OK) status = train(call, &cluster.comm, &outcome, error);
   rank_session_close(&cluster, status, error);
@@ -173,9 +174,9 @@ const cli_command command_train = {
     .summary = "Train a model",
     .arguments = "",
     .details = "If the run directory has a checkpoint, the run continues exactly as if it had "
-               "never stopped. On SIGINT or SIGTERM it finishes the step, saves and ends; on "
-               "SIGUSR1 it saves and continues. Under mpirun or srun the ranks share each "
-               "batch and the optimizer's work.\n\n"
+               "never stopped. On SIGINT, SIGTERM or SIGHUP it finishes the step, saves and "
+               "ends; on SIGUSR1 it saves and continues. Under mpirun or srun the ranks share "
+               "each batch and the optimizer's work.\n\n"
                "  mousse train --data-dir data/book --out runs/book --num-iterations 2000\n"
                "  mousse train --config examples/configs/mousse-tiny.yaml --lr 0.01\n"
                "  mousse train --out runs/book                      (continues it)\n"

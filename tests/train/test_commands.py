@@ -21,6 +21,13 @@ CONFIGS = pathlib.Path(__file__).resolve().parent / "configs"
 STEPS = 6
 
 
+def catches(pid, number):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("SigCgt:"):
+            return int(line.split()[1], 16) >> (number - 1) & 1 == 1
+    return False
+
+
 class Commands(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -217,6 +224,42 @@ class Commands(unittest.TestCase):
         steps = harness.steps_of(out)
         lines = (out / "metrics.jsonl").read_text().splitlines()
         self.assertEqual(json.loads(lines[-1])["step"], steps[-1], "saved where it stopped")
+
+    def test_a_closed_terminal(self):
+        """The run is saved; under nohup it goes on."""
+        process = self.start_long_run(self.lab.folder / "hung-up")
+        process.send_signal(signal.SIGHUP)
+        stdout, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGHUP)
+        self.assertIn("the same command continues", stdout)
+        out = self.lab.folder / "nohup"
+        process = self.start_long_run(out, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGUSR1)
+        while not harness.steps_of(out):
+            self.assertIsNone(process.poll(), "nohup is for this")
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGTERM)
+
+    def test_a_request_to_save_before_the_first_step(self):
+        for number in range(20):
+            out = self.lab.folder / f"early-{number}"
+            process = subprocess.Popen([self.lab.program, *self.lab.command(out, "mousse", 1000, "--checkpoint-freq", 0)],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            while not catches(process.pid, signal.SIGUSR1):
+                self.assertIsNone(process.poll())
+            early = not (out / "metrics.jsonl").exists()
+            process.send_signal(signal.SIGUSR1)
+            while early and not harness.steps_of(out) and process.poll() is None:
+                time.sleep(0.02)
+            process.terminate()
+            process.communicate(timeout=60)
+            if early:
+                self.assertEqual(harness.steps_of(out)[0], 1)
+                return
+        self.fail("it always catches the signal only when its first step is near")
 
     def test_a_signal_that_was_ignored_at_the_start_ends_it_too(self):
         """Shells ignore SIGINT in what they start in the background; 0 would mean all steps are taken."""
