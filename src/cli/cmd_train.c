@@ -107,9 +107,12 @@ static void print_outcome(const train_outcome *o, uint64_t steps)
     printf("%s: stopped early at step %s: the loss never fell below its value before step 1; "
            "try a smaller --lr\n",
            o->directory, MO_NUMBER(o->state.step));
+  else if (o->early && o->best == 0)
+    printf("%s: stopped early at step %s; no checkpoint with a validation loss was kept\n",
+           o->directory, MO_NUMBER(o->state.step));
   else if (o->early)
     printf("%s: stopped early at step %s; %s@best is that of step %s\n", o->directory,
-           MO_NUMBER(o->state.step), o->directory, MO_NUMBER(o->state.best.step));
+           MO_NUMBER(o->state.step), o->directory, MO_NUMBER(o->best));
   else if (o->complete)
     printf("%s: complete: %s, %s\n", o->directory, MO_COUNT(o->state.step, "step"),
            MO_COUNT(o->state.tokens, "token"));
@@ -124,7 +127,7 @@ static void suggest(const cli_invocation *call, const train_outcome *outcome)
 {
   char best[MO_SETTING_PATH + 8];
   snprintf(best, sizeof best, "%s@best", outcome->directory);
-  const bool has_best = outcome->early && outcome->state.best.step > 0;
+  const bool has_best = outcome->early && outcome->best > 0;
   if (!outcome->complete && !outcome->early)
     next_step(call, "train --out %s", outcome->directory);
   else if (has_best || !outcome->early)

@@ -413,6 +413,17 @@ class Records(unittest.TestCase):
         self.assertIn("already stopped early", self.lab.call(*words).stdout)
         self.assertEqual(contents(out), before)
 
+    def test_the_best_checkpoint_that_is_named_is_there(self):
+        """Without --keep-best the one of the lowest loss has gone when the run stops."""
+        out = self.lab.folder / "gone"
+        said = self.lab.train(out, "adamw", 60, "--lr", "0.3", "--val-loss-every", 1, "--checkpoint-freq", 1,
+                              "--keep-last", 1, "--no-keep-best", "--patience", 2).stdout
+        losses = {line["step"]: line["val_loss"] for line in lines_of(out, "metrics.jsonl") if "val_loss" in line}
+        last, = harness.steps_of(out)
+        self.assertNotIn(min(losses, key=losses.get), (0, last))
+        self.assertIn(f"stopped early at step {last}; {out}@best is that of step {last}\n", said)
+        self.lab.call("eval", "--init", f"{out}@best")
+
     def test_a_branch_goes_its_own_way(self):
         out = self.lab.folder / "branch"
         self.lab.call("checkpoint", "branch", f"{self.calm}@3", "--out", out)
