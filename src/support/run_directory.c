@@ -135,9 +135,18 @@ mousse_status run_directory_take(const char *directory, mo_error *error)
   return put_mark(directory, error);
 }
 
+/* Where it does not exist yet, its file system is that of the first folder above that does. */
 unsigned long long run_directory_room(const char *directory)
 {
+  char path[4096], above[4096];
   struct statvfs info;
-  if (statvfs(directory, &info) != 0 || info.f_blocks == 0) return ~0ULL;
+  snprintf(path, sizeof path, "%s", directory);
+  int failed = statvfs(path, &info);
+  while (failed != 0 && errno == ENOENT && strcmp(path, ".") != 0 &&
+         mo_path_parent(above, sizeof above, path, NULL) == MOUSSE_OK) {
+    memcpy(path, above, sizeof path);
+    failed = statvfs(path, &info);
+  }
+  if (failed != 0 || info.f_blocks == 0) return ~0ULL;
   return (unsigned long long)info.f_bavail * info.f_frsize;
 }

@@ -17,7 +17,8 @@ mousse_status run_directory_take(const char *directory, mo_error *error);
 /* Whether nothing is there yet: no such directory, or an empty one. */
 bool run_directory_is_free(const char *directory);
 
-/* Bytes that the file system of a directory has left for us; UINT64_MAX: not known. */
+/* Bytes that the file system of a directory, which need not exist yet, has left for us; UINT64_MAX:
+ * not known. */
 unsigned long long run_directory_room(const char *directory);
 
 #endif

@@ -161,8 +161,8 @@ typedef struct run_position {
   char weights_folder[4096]; /* of the checkpoint or of --init, whose tokenizer counts; or "" */
 } run_position;
 
-/* A new directory is not made before data and options are known to be good: a mistake must not
- * leave one behind. */
+/* A new directory is not made before everything else is known to be good: a mistake must not leave
+ * one behind. */
 static mousse_status find_checkpoint(train_session *s, const run_notices *notices,
                                      run_position *at, mo_error *error)
 {
@@ -180,7 +180,7 @@ static mousse_status find_checkpoint(train_session *s, const run_notices *notice
                  s->directory);
 }
 
-/* Of a run whose data, options and model are good. */
+/* Of a run that can take its first step. */
 static mousse_status make_directory(train_session *s, const run_notices *notices,
                                     mo_error *error)
 {
@@ -321,10 +321,11 @@ static mousse_status open_at(train_session *s, const run_position *at,
   MO_TRY(mo_ranks_spread(comm, &s->state, sizeof s->state, error));
   if (session_is_over(s)) return MOUSSE_OK;
   MO_TRY(open_model(s, &at->config, notices, error));
-  if (at->is_new) MO_TRY(MO_FIRST_RANK(comm, make_directory(s, notices, error), error));
   MO_TRY(MO_FIRST_RANK(comm, check_room(s, at->found, notices, error), error));
   MO_TRY(open_writer(s, notices, error));
-  return load_weights(s, at, notices, error);
+  MO_TRY(load_weights(s, at, notices, error));
+  if (!at->is_new) return MOUSSE_OK;
+  return MO_FIRST_RANK(comm, make_directory(s, notices, error), error);
 }
 
 static mousse_status open_all(train_session *s, const run_notices *notices, mo_error *error)

@@ -114,6 +114,11 @@ class Commands(unittest.TestCase):
         self.failure(1, "train", "--out", out, "--data-dir", "nowhere")
         for words in (("--opt.grft", "1"), ("--lr", "abc"), ("--vocab-size", "7")):
             self.failure(2, "train", "--out", out, *data, *words)
+        broken = self.lab.folder / "cut-off"
+        shutil.copytree(self.calm / "checkpoints" / f"step-{STEPS:010d}", broken)
+        with (broken / "model.safetensors").open("r+b") as file:
+            file.write(struct.pack("<Q", 3))
+        self.failure(3, "train", "--out", out, *data, "--init", broken)
         self.assertFalse(out.parent.exists())
 
     def one_layer(self):

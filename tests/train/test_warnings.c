@@ -120,6 +120,8 @@ static void room_is_looked_for_at_the_start(void **state)
   assert_non_null(strstr(error.text, "only 0.0 MB are free"));
   assert_non_null(strstr(error.text, "make room, or choose another --out"));
   assert_null(strstr(told, "step"));
+  assert_int_not_equal(access(run.out, F_OK), 0);
+
   room = 20000; /* for one, but not for three */
   assert_int_equal(train(&run, &error), MOUSSE_OK);
   assert_int_equal(count("MB are needed with --keep-last 3"), 1);
