@@ -439,6 +439,29 @@ class Records(unittest.TestCase):
                           for entry in lines_of(other, "history.jsonl")],
                          [(0, "0.11"), (3, "0.001")])
 
+    def test_a_branch_has_the_options_of_its_step(self):
+        out, branch = self.copy("extended"), self.lab.folder / "branch-of-3"
+        self.lab.call("train", "--out", out, "--lr", "0.01", "--num-iterations", "9", "--keep-last", 9, "--quiet")
+        for step, lr, steps in (3, "0.11", str(STEPS)), (STEPS, "0.11", str(STEPS)), (9, "0.01", "9"):
+            self.lab.call("checkpoint", "branch", f"{out}@{step}", "--out", branch)
+            options = options_of(branch)
+            self.assertEqual((options["lr"], options["num_iterations"]), (lr, steps))
+            self.assertEqual(options["keep_last"], "9")  # changes no result: as it is now
+            shutil.rmtree(branch)
+
+    def test_a_branch_that_fails_leaves_nothing(self):
+        def small():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+
+        for name, existed in (("branch-new", False), ("branch-empty", True)):
+            out = self.lab.folder / name
+            if existed:
+                out.mkdir()
+            words = ("checkpoint", "branch", self.calm, "--out", out)
+            self.assertIn("File too large", self.failure(1, *words, preexec_fn=small))
+            self.assertEqual(list(out.iterdir()) if existed else out.exists(), [] if existed else False)
+            self.lab.call(*words)
+
     def test_the_average_of_weights(self):
         """a <- a + (1 - d)(w - a), recomputed here from the weights of every step."""
         out, cut = self.lab.folder / "ema", self.lab.folder / "ema-cut"
