@@ -15,6 +15,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static void schedules(void **state)
@@ -161,6 +162,52 @@ static void metrics_are_cut_back(void **state)
                             "{\"step\": 2, \"matrix\": \"a\", \"x\": 1.5, \"y\": null}\n"
                             "{\"step\": 2, \"matrix\": \"b\", \"x\": 2.0}\n");
   mo_release(NULL, text, size + 1);
+}
+
+static size_t data_kilobytes(void)
+{
+  char line[256];
+  size_t kilobytes = 0;
+  FILE *file = fopen("/proc/self/status", "r");
+  assert_non_null(file);
+  while (kilobytes == 0 && fgets(line, sizeof line, file) != NULL)
+    if (strncmp(line, "VmData:", 7) == 0) kilobytes = strtoul(line + 7, NULL, 10);
+  fclose(file);
+  return kilobytes;
+}
+
+/* 32 MB of lines, and room for 8 MB more of memory; the last line has no number. */
+static void long_metrics_take_no_memory(void **state)
+{
+  enum { LINE = 32, LINES = 1 << 20, KEPT = LINES / 2 };
+  char path[256], line[LINE + 1];
+  struct rlimit before, less;
+  struct stat info;
+  train_metrics m;
+  snprintf(path, sizeof path, "%s/metrics.jsonl", (const char *)*state);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  for (int i = 1; i < LINES; i++) {
+    snprintf(line, sizeof line, "{\"step\": %-21d}", i);
+    fprintf(file, "%s\n", line);
+  }
+  fprintf(file, "{\"step\": %*s\n", LINE - 10, "");
+  assert_int_equal(fclose(file), 0);
+  told[0] = '\0';
+  assert_int_equal(getrlimit(RLIMIT_DATA, &before), 0);
+  less = before;
+  less.rlim_cur = 1024 * (data_kilobytes() + 8192);
+  assert_int_equal(setrlimit(RLIMIT_DATA, &less), 0);
+  metrics_open(&m, *state, LINES, false, &collector);
+  metrics_close(&m);
+  assert_int_equal(stat(path, &info), 0);
+  assert_int_equal(info.st_size, (off_t)LINE * (LINES - 1));
+  metrics_open(&m, *state, KEPT, false, &collector);
+  metrics_close(&m);
+  assert_int_equal(setrlimit(RLIMIT_DATA, &before), 0);
+  assert_string_equal(told, "");
+  assert_int_equal(stat(path, &info), 0);
+  assert_int_equal(info.st_size, (off_t)LINE * KEPT);
 }
 
 static void logs_never_fail(void **state)
@@ -348,6 +395,7 @@ int main(void)
       scratch_test(estimates_hold),
       scratch_test(evaluation_is_the_mean_over_windows),
       scratch_test(metrics_are_cut_back),
+      scratch_test(long_metrics_take_no_memory),
       scratch_test(logs_never_fail),
       cmocka_unit_test(long_texts_do_not_repeat),
       cmocka_unit_test(a_prompt_that_grows_is_seen_whole),
