@@ -80,7 +80,7 @@ static mousse_status dry_run(const cli_invocation *call, const train_options *ru
   gpt_config config = {0};
   train_estimate e;
   train_options resolved = *run;
-  if (run_out_choose(&resolved, NULL) != MOUSSE_OK) /* data that are not there yet */
+  if (run_out_choose(&resolved, notices, NULL) != MOUSSE_OK) /* data that are not there yet */
     MO_TRY(options_directory(run, resolved.out, sizeof resolved.out, error));
   MO_TRY(run_model_expect(run, notices, &config, error));
   MO_TRY(options_resolve(&resolved, &config, error));

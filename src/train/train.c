@@ -322,7 +322,7 @@ mousse_status train_execute(const train_options *run, const mousse_comm *comm,
   t.notices = (run_notices){tell, &t};
   *outcome = (train_outcome){.signal = 0};
   MO_TRY(ranks_compare_options(run, comm, error));
-  MO_TRY(MO_FIRST_RANK(comm, run_out_choose(&chosen, error), error));
+  MO_TRY(MO_FIRST_RANK(comm, run_out_choose(&chosen, &t.notices, error), error));
   MO_TRY(ranks_choose_slices(&chosen, comm, &t.notices, error));
   t.schedule = options_schedule(&chosen);
   return open_and_execute(&t, outcome, error);

@@ -118,6 +118,15 @@ class Records(unittest.TestCase):
         runs = sorted(path.name for path in (place / "runs").iterdir())
         self.assertEqual(runs, ["adamw-tiny", "adamw-tiny-2", "adamw-tiny-3"])
         self.assertEqual(options_of(place / "runs" / "adamw-tiny-2")["lr"], "0.005")
+        # A value that was chosen by another version: a new run, and not in silence.
+        for run in (place / "runs").iterdir():
+            config = run / "config.yaml"
+            config.write_text(config.read_text().replace('weight_decay: ', 'weight_decay: 0.5 #'))
+        said = self.lab.call(*command, cwd=place).stderr
+        self.assertIn("a new run, since weight_decay was '0.5' and is now '0", said)
+        self.assertIn("'mousse train --out runs/adamw-tiny' continues the earlier one", said)
+        self.assertTrue((place / "runs" / "adamw-tiny-4").is_dir())
+        self.assertNotIn("a new run", self.lab.call(*command, cwd=place).stderr)
 
     def test_a_run_of_the_first_edition_continues(self):
         """Its trainer.json is version 1, its options are not resolved, and it has one slice."""
