@@ -91,21 +91,20 @@ static mousse_status print_list(const cli_invocation *call, const char *run, mo_
   cli_table table = {.columns = columns, .column_count = 6};
   char root[4096];
   checkpoint_list list;
-  uint64_t best = 0;
-  bool found = false;
+  size_t best = 0;
   mo_error reason = {{0}};
   MO_TRY(open_list(run, root, sizeof root, &list, error));
-  checkpoint_best(root, &best, &found, NULL);
+  const bool has_best = checkpoint_lowest(root, &list, &best);
   printf("in %s\n", root);
   for (size_t i = 0; i < list.count; i++) {
     checkpoint_info info;
     if (checkpoint_look_up(root, list.steps[i], &info, &reason) == MOUSSE_OK)
-      add_row(&table, &info, found && info.step == best);
+      add_row(&table, &info, has_best && i == best);
     else
       printf("step %llu: %s\n", (unsigned long long)list.steps[i], reason.text);
   }
   const mousse_status status = table_print(&table, error);
-  if (status == MOUSSE_OK) suggest(call, run, &list, found);
+  if (status == MOUSSE_OK) suggest(call, run, &list, has_best);
   checkpoint_list_close(&list);
   return status;
 }

@@ -170,7 +170,13 @@ static void suggest(const cli_invocation *call, const train_options *run, int64_
               data);
 }
 
-/* All ranks measure at the same time, as they would compute; the first one's figures count. */
+static mousse_status no_memory(mo_error *error)
+{
+  return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to measure with");
+}
+
+/* [collective] All ranks measure at the same time, as they would compute; the first one's figures
+ * count. */
 static mousse_status measure(const plan_values *v, const train_options *run,
                              const gpt_config *config, const mousse_comm *comm,
                              plan_machine *machine, mo_error *error)
@@ -179,7 +185,7 @@ static mousse_status measure(const plan_values *v, const train_options *run,
       .flops = 1e9 * v->gflops, .bandwidth = 1e9 * v->bandwidth, .latency = 1e-6 * v->latency};
   const bool given = machine->flops > 0;
   if (!given) machine->flops = estimate_speed(options_threads(run));
-  if (machine->flops <= 0) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to measure with");
+  MO_TRY(mo_ranks_agree(comm, machine->flops > 0 ? MOUSSE_OK : no_memory(error), error));
   if (!given) MO_TRY(rank_plan_rates(machine, run, config, comm, error));
   return comm->size > 1 ? rank_plan_measure(machine, comm, error) : MOUSSE_OK;
 }
@@ -199,9 +205,9 @@ static mousse_status plan(const cli_invocation *call, const mousse_comm *comm, m
   gpt_config config = {0};
   plan_machine machine;
   if (v->model[0] != '\0') MO_TRY(options_set(&options, "preset", v->model, notices, error));
-  MO_TRY(run_model_from(&options, NULL, 0, &config, error));
+  MO_TRY(mo_ranks_agree(comm, run_model_from(&options, NULL, 0, &config, error), error));
   if (v->batch > 0) set_batch(&options, v->batch, v->ranks, config.sequence_len);
-  MO_TRY(mo_ranks_agree(comm, measure(v, &options, &config, comm, &machine, error), error));
+  MO_TRY(measure(v, &options, &config, comm, &machine, error));
   if (comm->rank > 0) return MOUSSE_OK;
   MO_TRY(print_plan(v, &options, &machine, notices, error));
   suggest(call, &options, v->ranks);

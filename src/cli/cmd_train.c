@@ -80,7 +80,7 @@ static mousse_status dry_run(const cli_invocation *call, const train_options *ru
   gpt_config config = {0};
   train_estimate e;
   train_options resolved = *run;
-  if (run_out_choose(&resolved, NULL) != MOUSSE_OK) /* data that are not there yet */
+  if (run_out_choose(&resolved, notices, NULL) != MOUSSE_OK) /* data that are not there yet */
     MO_TRY(options_directory(run, resolved.out, sizeof resolved.out, error));
   MO_TRY(run_model_expect(run, notices, &config, error));
   MO_TRY(options_resolve(&resolved, &config, error));
@@ -107,9 +107,12 @@ static void print_outcome(const train_outcome *o, uint64_t steps)
     printf("%s: stopped early at step %s: the loss never fell below its value before step 1; "
            "try a smaller --lr\n",
            o->directory, MO_NUMBER(o->state.step));
+  else if (o->early && o->best == 0)
+    printf("%s: stopped early at step %s; no checkpoint with a validation loss was kept\n",
+           o->directory, MO_NUMBER(o->state.step));
   else if (o->early)
     printf("%s: stopped early at step %s; %s@best is that of step %s\n", o->directory,
-           MO_NUMBER(o->state.step), o->directory, MO_NUMBER(o->state.best.step));
+           MO_NUMBER(o->state.step), o->directory, MO_NUMBER(o->best));
   else if (o->complete)
     printf("%s: complete: %s, %s\n", o->directory, MO_COUNT(o->state.step, "step"),
            MO_COUNT(o->state.tokens, "token"));
@@ -124,7 +127,7 @@ static void suggest(const cli_invocation *call, const train_outcome *outcome)
 {
   char best[MO_SETTING_PATH + 8];
   snprintf(best, sizeof best, "%s@best", outcome->directory);
-  const bool has_best = outcome->early && outcome->state.best.step > 0;
+  const bool has_best = outcome->early && outcome->best > 0;
   if (!outcome->complete && !outcome->early)
     next_step(call, "train --out %s", outcome->directory);
   else if (has_best || !outcome->early)
@@ -160,6 +163,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   mo_launch cluster;
   if (v->dry_run) return dry_run(call, options, error);
   if (v->watch && !watch_is_built(error)) return MOUSSE_INVALID_ARGUMENT;
+  signals_expect_save();
   mousse_status status = rank_session_open(&cluster, (double)options->rank_timeout, error);
   if (status == MOUSSE_OK) status = train(call, &cluster.comm, &outcome, error);
   rank_session_close(&cluster, status, error);
@@ -173,9 +177,9 @@ const cli_command command_train = {
     .summary = "Train a model",
     .arguments = "",
     .details = "If the run directory has a checkpoint, the run continues exactly as if it had "
-               "never stopped. On SIGINT or SIGTERM it finishes the step, saves and ends; on "
-               "SIGUSR1 it saves and continues. Under mpirun or srun the ranks share each "
-               "batch and the optimizer's work.\n\n"
+               "never stopped. On SIGINT, SIGTERM or SIGHUP it finishes the step, saves and "
+               "ends; on SIGUSR1 it saves and continues. Under mpirun or srun the ranks share "
+               "each batch and the optimizer's work.\n\n"
                "  mousse train --data-dir data/book --out runs/book --num-iterations 2000\n"
                "  mousse train --config examples/configs/mousse-tiny.yaml --lr 0.01\n"
                "  mousse train --out runs/book                      (continues it)\n"

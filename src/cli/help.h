@@ -44,6 +44,7 @@ value_source help_value_source(const mo_setting *row);
   X(FAILED, 1, "failed while running: a file, the network, memory")                            \
   X(USAGE, 2, "the command line or a configuration is wrong")                                  \
   X(DAMAGED, 3, "an input file is damaged or not in the expected format")                      \
+  X(HUNG_UP, 129, "stopped by SIGHUP, as when a terminal is closed; training has saved")       \
   X(INTERRUPTED, 130, "stopped by Ctrl-C (SIGINT); training has saved and can be continued")   \
   X(TERMINATED, 143, "stopped by SIGTERM; training has saved and can be continued")
 

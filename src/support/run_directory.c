@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -60,20 +61,39 @@ static bool read_lock(const char *directory, char text[sizeof mark], size_t *siz
   return got >= 0;
 }
 
+static bool is_checkpoint(const char *folder, const char *name)
+{
+  char path[4096 + 512];
+  const size_t digits = strncmp(name, "step-", 5) == 0 ? strspn(name + 5, "0123456789") : 0;
+  snprintf(path, sizeof path, "%s/%s/manifest.json", folder, name);
+  return digits >= 10 && name[5 + digits] == '\0' && access(path, F_OK) == 0;
+}
+
+static bool has_checkpoint(const char *directory)
+{
+  char path[4096];
+  bool found = false;
+  if (mo_path_join(path, sizeof path, directory, "checkpoints", NULL) != MOUSSE_OK)
+    return false;
+  DIR *folder = opendir(path);
+  if (folder == NULL) return false;
+  for (const struct dirent *e; !found && (e = readdir(folder)) != NULL;)
+    found = is_checkpoint(path, e->d_name);
+  closedir(folder);
+  return found;
+}
+
 static bool is_ours(const char *directory)
 {
-  char text[sizeof mark], checkpoints[4096];
+  char text[sizeof mark];
   size_t size = 0;
-  struct stat info;
   const long others = count_others(directory);
   const bool locked = read_lock(directory, text, &size);
   if (!locked) return others == 0;
   if (size == sizeof mark - 1 && memcmp(text, mark, size) == 0) return true;
   if (size > 0) return false;
   if (others == 0) return true; /* killed before it was marked */
-  return mo_path_join(checkpoints, sizeof checkpoints, directory, "checkpoints", NULL) ==
-             MOUSSE_OK &&
-         stat(checkpoints, &info) == 0 && S_ISDIR(info.st_mode);
+  return has_checkpoint(directory);
 }
 
 static mousse_status put_mark(const char *directory, mo_error *error)
@@ -115,9 +135,18 @@ mousse_status run_directory_take(const char *directory, mo_error *error)
   return put_mark(directory, error);
 }
 
+/* Where it does not exist yet, its file system is that of the first folder above that does. */
 unsigned long long run_directory_room(const char *directory)
 {
+  char path[4096], above[4096];
   struct statvfs info;
-  if (statvfs(directory, &info) != 0 || info.f_blocks == 0) return ~0ULL;
+  snprintf(path, sizeof path, "%s", directory);
+  int failed = statvfs(path, &info);
+  while (failed != 0 && errno == ENOENT && strcmp(path, ".") != 0 &&
+         mo_path_parent(above, sizeof above, path, NULL) == MOUSSE_OK) {
+    memcpy(path, above, sizeof path);
+    failed = statvfs(path, &info);
+  }
+  if (failed != 0 || info.f_blocks == 0) return ~0ULL;
   return (unsigned long long)info.f_bavail * info.f_frsize;
 }

@@ -8,8 +8,9 @@
 
 static volatile sig_atomic_t stop_signal, save_wanted;
 static int watching; /* calls of signals_watch that signals_ignore has not answered yet */
-static struct sigaction before[3];
-static const int watched[3] = {SIGINT, SIGTERM, SIGUSR1};
+static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+enum { WATCHED = sizeof watched / sizeof *watched };
+static struct sigaction before[WATCHED];
 
 static void on_signal(int number)
 {
@@ -21,21 +22,33 @@ static void on_signal(int number)
     stop_signal = number;
 }
 
+static void handle(int number, struct sigaction *old)
+{
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  sigaction(number, &action, old);
+}
+
+void signals_expect_save(void)
+{
+  handle(SIGUSR1, NULL);
+}
+
 void signals_watch(void)
 {
   if (watching++ > 0) return;
-  stop_signal = save_wanted = 0;
-  for (size_t i = 0; i < 3; i++) {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    sigaction(watched[i], &action, &before[i]);
+  stop_signal = 0;
+  for (size_t i = 0; i < WATCHED; i++) {
+    handle(watched[i], &before[i]);
+    if (watched[i] == SIGHUP && before[i].sa_handler == SIG_IGN)
+      sigaction(SIGHUP, &before[i], NULL);
   }
 }
 
 void signals_ignore(void)
 {
   if (--watching > 0) return;
-  for (size_t i = 0; i < 3; i++) sigaction(watched[i], &before[i], NULL);
+  for (size_t i = 0; i < WATCHED; i++) sigaction(watched[i], &before[i], NULL);
 }
 
 int signals_stop(void)

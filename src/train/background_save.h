@@ -22,7 +22,8 @@ typedef struct save_request {
   const char *root;     /* borrowed: the folder of checkpoints */
   checkpoint_rule rule; /* which others stay */
   uint64_t bytes;       /* of a checkpoint, about: room is made for it */
-  int metrics;          /* owned: a descriptor to be synced first; -1: none */
+  uint64_t intact; /* the step of a checkpoint that stays until this one is there; 0: none */
+  int metrics;     /* owned: a descriptor to be synced first; -1: none */
 } save_request;
 
 typedef struct background_save {

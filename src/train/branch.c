@@ -1,6 +1,7 @@
 /* branch.c - copies what makes a run. */
 #include "train/branch.h"
 
+#include "base/directory.h"
 #include "base/file.h"
 #include "support/run_directory.h"
 #include "support/run_lock.h"
@@ -31,16 +32,20 @@ static mousse_status copy_file(const char *from, const char *to, const char *nam
   return status;
 }
 
-/* The options name the new directory: given as --config, they must not lead to the old run. */
-static mousse_status copy_options(const char *from, const char *out, mo_error *error)
+/* The options are those under which `step` was made, and name the new directory: given as --config,
+ * they must not lead to the old run. */
+static mousse_status copy_options(const char *from, const char *out, uint64_t step,
+                                  mo_error *error)
 {
   char source[4096], target[4096];
   train_options run;
   MO_TRY(mo_path_join(source, sizeof source, from, "config.yaml", error));
   MO_TRY(mo_path_join(target, sizeof target, out, "config.yaml", error));
-  if (access(source, F_OK) != 0) return MOUSSE_OK;
+  const bool there = access(source, F_OK) == 0;
   MO_TRY(options_defaults(&run, error));
-  MO_TRY(options_read(&run, source, NULL, error));
+  if (there) MO_TRY(options_read(&run, source, NULL, error));
+  MO_TRY(history_copy(from, out, step, &run, error));
+  if (!there) return MOUSSE_OK;
   MO_TRY(options_set(&run, "out", out, NULL, error));
   run.checkpoint_dir[0] = '\0';
   return options_write(&run, target, error);
@@ -84,10 +89,28 @@ static mousse_status copy_all(const model_files *files, const char *out, uint64_
   char root[4096];
   MO_TRY(mo_path_join(root, sizeof root, out, CHECKPOINT_FOLDER, error));
   MO_TRY(mo_make_directories(root, error));
-  MO_TRY(copy_options(files->run, out, error));
+  MO_TRY(copy_options(files->run, out, step, error));
   MO_TRY(metrics_copy(files->run, out, step, error));
-  MO_TRY(history_copy(files->run, out, step, error));
   return copy_checkpoint(files->folder, root, step, error);
+}
+
+static bool is_copied(const char *name)
+{
+  return mo_is_file_of(name, "config.yaml") || mo_is_file_of(name, "metrics.jsonl") ||
+         mo_is_file_of(name, HISTORY_NAME);
+}
+
+/* Of a branch that could not be made: the same command must find its directory as it was. */
+static void take_back(const char *out, uint64_t step, bool existed)
+{
+  char path[4096];
+  if (mo_path_join(path, sizeof path, out, CHECKPOINT_FOLDER, NULL) != MOUSSE_OK) return;
+  checkpoint_remove(path, step, CHECKPOINT_MAKING, NULL);
+  checkpoint_remove(path, step, CHECKPOINT_FINAL, NULL);
+  rmdir(path);
+  mo_directory_clear(out, is_copied, NULL);
+  if (mo_path_join(path, sizeof path, out, MO_LOCK_NAME, NULL) == MOUSSE_OK) unlink(path);
+  if (!existed) rmdir(out);
 }
 
 mousse_status branch_run(const char *from, const char *out, uint64_t *step,
@@ -100,9 +123,11 @@ mousse_status branch_run(const char *from, const char *out, uint64_t *step,
   if (!run_directory_is_free(out))
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "%s: exists already; a branch needs a directory of its own", out);
+  const bool existed = access(out, F_OK) == 0;
   MO_TRY(run_directory_take(out, error));
   MO_TRY(run_lock_take(&lock, out, error));
   const mousse_status status = copy_all(&files, out, *step, error);
+  if (status != MOUSSE_OK) take_back(out, *step, existed);
   run_lock_release(&lock);
   return status;
 }

@@ -8,6 +8,7 @@
 #include "train/run_model.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -59,27 +60,82 @@ mousse_status checkpoint_verify(const char *root, uint64_t step, mo_error *error
   return manifest_verify(path, step, checkpoint_file, checkpoint_needs, error);
 }
 
+/* Whether a file cannot be opened for a reason that is not its own. */
+static bool is_closed_to_us(const char *folder, const char *name)
+{
+  char path[4096];
+  if (mo_path_join(path, sizeof path, folder, name, NULL) != MOUSSE_OK) return true;
+  const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd >= 0) return close(fd) != 0;
+  return errno != ENOENT && errno != EIO && errno != ENOTDIR && errno != ELOOP &&
+         errno != ENXIO;
+}
+
+/* Whether verifying it failed with this status although nothing is known to be wrong with it. */
+static bool is_out_of_reach(const char *root, uint64_t step, mousse_status status)
+{
+  char folder[4096];
+  const char *name = NULL;
+  if (status != MOUSSE_IO) return status != MOUSSE_BAD_FORMAT;
+  if (checkpoint_path(folder, sizeof folder, root, step, CHECKPOINT_FINAL, NULL) != MOUSSE_OK ||
+      is_closed_to_us(folder, MANIFEST_NAME))
+    return true;
+  for (size_t i = 0; (name = checkpoint_file(i)) != NULL; i++)
+    if (is_closed_to_us(folder, name)) return true;
+  return false;
+}
+
+/* *intact is false, and the reason said, when the checkpoint is damaged. */
+static mousse_status look_for_damage(const char *root, uint64_t step,
+                                     const run_notices *notices, bool *intact, mo_error *error)
+{
+  const mousse_status status = checkpoint_verify(root, step, error);
+  *intact = status == MOUSSE_OK;
+  if (*intact || is_out_of_reach(root, step, status)) return status;
+  run_notify(notices, "checkpoint of step %llu skipped: %s", (unsigned long long)step,
+             error->text);
+  return MOUSSE_OK;
+}
+
 mousse_status checkpoint_newest(const char *root, const run_notices *notices, uint64_t *step,
                                 bool *found, mo_error *error)
 {
   checkpoint_list list;
   mo_error reason = {{0}};
+  mousse_status status = MOUSSE_OK;
   *found = false;
   MO_TRY(checkpoint_list_open(&list, root, error));
-  for (size_t i = list.count; i-- > 0 && !*found;) {
+  for (size_t i = list.count; i-- > 0 && !*found && status == MOUSSE_OK;) {
     *step = list.steps[i];
-    *found = checkpoint_verify(root, *step, &reason) == MOUSSE_OK;
-    if (!*found)
-      run_notify(notices, "checkpoint of step %llu skipped: %s", (unsigned long long)*step,
-                 reason.text);
+    status = look_for_damage(root, *step, notices, found, &reason);
   }
   const size_t count = list.count;
   checkpoint_list_close(&list);
+  if (status != MOUSSE_OK) return mo_fail(error, status, "%s", reason.text);
   if (*found || count == 0) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_BAD_FORMAT,
                  "%s: none of its %zu checkpoints is intact (%s); move the folder away to "
                  "start anew",
                  root, count, reason.text);
+}
+
+mousse_status checkpoint_best(const char *root, const run_notices *notices, uint64_t *step,
+                              bool *found, mo_error *error)
+{
+  checkpoint_list list;
+  mo_error reason = {{0}};
+  mousse_status status = MOUSSE_OK;
+  size_t place = 0;
+  *found = false;
+  MO_TRY(checkpoint_list_open(&list, root, error));
+  while (!*found && status == MOUSSE_OK && checkpoint_lowest(root, &list, &place)) {
+    *step = list.steps[place];
+    status = look_for_damage(root, *step, notices, found, &reason);
+    memmove(list.steps + place, list.steps + place + 1,
+            (--list.count - place) * sizeof *list.steps);
+  }
+  checkpoint_list_close(&list);
+  return status == MOUSSE_OK ? MOUSSE_OK : mo_fail(error, status, "%s", reason.text);
 }
 
 mousse_status checkpoint_compare(const char *root, uint64_t step, const trainer_demand *demand,
@@ -137,27 +193,27 @@ void checkpoint_prune(const char *root, uint64_t newest, const checkpoint_rule *
 {
   checkpoint_list list;
   mo_error error = {{0}};
-  uint64_t kept = 0, best = 0;
-  bool has_best = false;
+  uint64_t kept = 0;
+  size_t best = 0;
   checkpoint_clean(root, notices);
-  if (checkpoint_list_open(&list, root, &error) != MOUSSE_OK ||
-      (rule->best && checkpoint_best(root, &best, &has_best, &error) != MOUSSE_OK))
+  if (checkpoint_list_open(&list, root, &error) != MOUSSE_OK)
     run_notify(notices, "%s", error.text);
+  const bool has_best = rule->best && checkpoint_lowest(root, &list, &best);
   for (size_t i = list.count; i-- > 0;) {
     const uint64_t step = list.steps[i];
     if (step > newest || ++kept <= rule->last) continue;
     if (rule->every > 0 && step % rule->every == 0) continue;
-    if (has_best && step == best) continue;
+    if ((has_best && i == best) || step == rule->intact) continue;
     if (checkpoint_remove(root, step, CHECKPOINT_FINAL, &error) != MOUSSE_OK)
       run_notify(notices, "old checkpoint kept: %s", error.text);
   }
   checkpoint_list_close(&list);
 }
 
-void checkpoint_make_room(const char *root, uint64_t bytes, uint64_t newest,
+void checkpoint_make_room(const char *root, uint64_t bytes, uint64_t newest, uint64_t intact,
                           const checkpoint_rule *rule, const run_notices *notices)
 {
-  const checkpoint_rule fewer = {rule->last - 1, rule->every, rule->best};
+  const checkpoint_rule fewer = {rule->last - 1, rule->every, rule->best, intact};
   if (rule->last > 1 && run_directory_room(root) < bytes)
     checkpoint_prune(root, newest, &fewer, notices);
 }

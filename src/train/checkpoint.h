@@ -69,15 +69,17 @@ mousse_status checkpoint_load(const char *root, uint64_t step,
 mousse_status checkpoint_verify(const char *root, uint64_t step, mo_error *error);
 
 /* The newest checkpoint that is in order; what is wrong with newer ones is said. *found is
- * false when there is none; all of several being damaged is an error. */
+ * false when there is none; all of several being damaged is an error, and so is one that is out of
+ * reach: without the right to read it, or without memory, nobody knows that it is damaged. */
 mousse_status checkpoint_newest(const char *root, const run_notices *notices, uint64_t *step,
                                 bool *found, mo_error *error);
 
-/* Which checkpoints stay: the last so many, those at multiples of `every` (0: none), and the one
- * with the lowest validation loss. */
+/* Which checkpoints stay: the last so many, those at multiples of `every` (0: none), the one with
+ * the lowest validation loss, and the one of step `intact` (0: none). */
 typedef struct checkpoint_rule {
   uint64_t last, every;
   bool best;
+  uint64_t intact;
 } checkpoint_rule;
 
 /* Removes all up to `newest` that no rule keeps, and what was left under temporary names.
@@ -86,8 +88,9 @@ void checkpoint_prune(const char *root, uint64_t newest, const checkpoint_rule *
                       const run_notices *notices);
 
 /* When the disk has less room than a checkpoint takes, what would go after the save goes before
- * it: one that is in order stays. */
-void checkpoint_make_room(const char *root, uint64_t bytes, uint64_t newest,
+ * it. The save may fail, so the one of step `intact`, which is known to be in order, stays: newer
+ * ones may be damaged. */
+void checkpoint_make_room(const char *root, uint64_t bytes, uint64_t newest, uint64_t intact,
                           const checkpoint_rule *rule, const run_notices *notices);
 
 /* checkpoint_folder.c: the names in the folder. */
@@ -112,8 +115,12 @@ mousse_status checkpoint_look_up(const char *root, uint64_t step, checkpoint_inf
                                  mo_error *error);
 /* The loss of the validation at the checkpoint's own step; NaN: there was none. */
 double checkpoint_loss(const checkpoint_info *info);
-/* The checkpoint with the lowest such loss, the earliest of equals; *found: there is one. */
-mousse_status checkpoint_best(const char *root, uint64_t *step, bool *found, mo_error *error);
+/* The place in the list of the checkpoint with the lowest such loss, the earliest of equals; false:
+ * none has one. Only what tells the loss is looked at: its weights may be damaged. */
+bool checkpoint_lowest(const char *root, const checkpoint_list *list, size_t *place);
+/* The one with the lowest loss that is in order; what is wrong with better ones is said. */
+mousse_status checkpoint_best(const char *root, const run_notices *notices, uint64_t *step,
+                              bool *found, mo_error *error);
 
 typedef enum checkpoint_place {
   CHECKPOINT_FINAL,

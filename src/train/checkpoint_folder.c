@@ -185,22 +185,16 @@ double checkpoint_loss(const checkpoint_info *info)
   return v->step == info->step ? v->loss : NAN;
 }
 
-mousse_status checkpoint_best(const char *root, uint64_t *step, bool *found, mo_error *error)
+bool checkpoint_lowest(const char *root, const checkpoint_list *list, size_t *place)
 {
-  checkpoint_list list;
-  double best = INFINITY;
-  *found = false;
-  MO_TRY(checkpoint_list_open(&list, root, error));
-  for (size_t i = 0; i < list.count; i++) {
+  double lowest = INFINITY;
+  for (size_t i = 0; i < list->count; i++) {
     checkpoint_info info;
-    /* One that is damaged is no candidate. */
-    if (checkpoint_look_up(root, list.steps[i], &info, NULL) != MOUSSE_OK ||
-        !(checkpoint_loss(&info) < best))
+    if (checkpoint_look_up(root, list->steps[i], &info, NULL) != MOUSSE_OK ||
+        !(checkpoint_loss(&info) < lowest))
       continue;
-    best = checkpoint_loss(&info);
-    *step = info.step;
-    *found = true;
+    lowest = checkpoint_loss(&info);
+    *place = i;
   }
-  checkpoint_list_close(&list);
-  return MOUSSE_OK;
+  return isfinite(lowest);
 }

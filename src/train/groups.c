@@ -283,29 +283,26 @@ static mousse_status build(train_groups *groups, const train_options *run, gpt_p
   return configure(groups, run, notices, error);
 }
 
-static mousse_status build_and_prepare(train_groups *groups, const train_options *run,
-                                       gpt_params *params, const mousse_comm *comm,
-                                       const run_notices *notices, mo_error *error)
-{
-  MO_TRY(build(groups, run, params, comm, notices, error));
-  const mousse_status status = mousse_prepare(groups->optimizer);
-  return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
-}
-
-mousse_status groups_open(train_groups *groups, const train_options *run, gpt_params *params,
-                          const mousse_comm *comm, const run_notices *notices, mo_error *error)
-{
-  *groups = (train_groups){.notices = notices != NULL ? *notices : (run_notices){NULL, NULL}};
-  const mousse_status status = build_and_prepare(groups, run, params, comm, notices, error);
-  if (status != MOUSSE_OK) groups_close(groups);
-  return status;
-}
-
 mousse_status groups_plan(train_groups *groups, const train_options *run, gpt_params *params,
                           const mousse_comm *comm, const run_notices *notices, mo_error *error)
 {
   *groups = (train_groups){.notices = notices != NULL ? *notices : (run_notices){NULL, NULL}};
   const mousse_status status = build(groups, run, params, comm, notices, error);
+  if (status != MOUSSE_OK) groups_close(groups);
+  return status;
+}
+
+mousse_status groups_prepare(const train_groups *groups, mo_error *error)
+{
+  const mousse_status status = mousse_prepare(groups->optimizer);
+  return status == MOUSSE_OK ? MOUSSE_OK : groups_fail(groups, status, error);
+}
+
+mousse_status groups_open(train_groups *groups, const train_options *run, gpt_params *params,
+                          const run_notices *notices, mo_error *error)
+{
+  MO_TRY(groups_plan(groups, run, params, NULL, notices, error));
+  const mousse_status status = groups_prepare(groups, error);
   if (status != MOUSSE_OK) groups_close(groups);
   return status;
 }

@@ -28,13 +28,16 @@ typedef struct train_groups {
   run_notices notices; /* where the optimizer's own warnings go */
 } train_groups;
 
-/* Registers all tensors that are not frozen and prepares the optimizer, divided over the ranks of comm (NULL: one
- * process). Tensors and comm stay borrowed until close, and *groups must not move. */
-mousse_status groups_open(train_groups *groups, const train_options *run, gpt_params *params,
-                          const mousse_comm *comm, const run_notices *notices, mo_error *error);
-/* The same without the preparation: for mousse_plan. The tensors' memory is not looked at. */
+/* Registers all tensors that are not frozen with an optimizer that is divided over the ranks of
+ * comm (NULL: one process). Tensors, whose memory is not looked at, and comm stay borrowed until
+ * close, and *groups must not move. */
 mousse_status groups_plan(train_groups *groups, const train_options *run, gpt_params *params,
                           const mousse_comm *comm, const run_notices *notices, mo_error *error);
+/* [collective] Prepares it. The outcome is that of all ranks and must not be agreed on again. */
+mousse_status groups_prepare(const train_groups *groups, mo_error *error);
+/* Both, in one process. */
+mousse_status groups_open(train_groups *groups, const train_options *run, gpt_params *params,
+                          const run_notices *notices, mo_error *error);
 void groups_close(train_groups *groups); /* accepts a zeroed or closed one */
 
 /* Every group's learning rate is factor times its own from now on. */

@@ -190,17 +190,42 @@ mousse_status history_measure(const char *path, const char *text, size_t size, u
   return status;
 }
 
-mousse_status history_copy(const char *from, const char *to, uint64_t step, mo_error *error)
+/* Where files are and what is shown stays as it is set. */
+static bool is_result(const char *key)
+{
+  const mo_setting *row = mo_settings_find(&train_settings, key);
+  if (row == NULL) return strchr(key, '.') != NULL;
+  const option_effect effect = option_row_effect((size_t)(row - train_settings.rows));
+  return effect == OPTION_FIXED || effect == OPTION_RESULT;
+}
+
+static mousse_status take_options(const json_t *entry, train_options *run, mo_error *error)
+{
+  const char *key = NULL;
+  json_t *value = NULL;
+  json_object_foreach(json_object_get(entry, "options"), key, value)
+  {
+    if (json_is_string(value) && is_result(key))
+      MO_TRY(options_set(run, key, json_string_value(value), NULL, error));
+  }
+  return MOUSSE_OK;
+}
+
+mousse_status history_copy(const char *from, const char *to, uint64_t step,
+                           train_options *options, mo_error *error)
 {
   char source[4096], target[4096];
   char *text = NULL;
   size_t size = 0, kept = 0;
+  json_t *last = NULL;
   MO_TRY(mo_path_join(source, sizeof source, from, HISTORY_NAME, error));
   MO_TRY(mo_path_join(target, sizeof target, to, HISTORY_NAME, error));
   if (access(source, F_OK) != 0) return MOUSSE_OK;
   MO_TRY(mo_file_read(NULL, source, LARGEST_HISTORY, &text, &size, error));
-  mousse_status status = history_measure(source, text, size, step, &kept, error);
+  mousse_status status = keep_lines(source, text, size, step, &kept, &last, error);
+  if (status == MOUSSE_OK) status = take_options(last, options, error);
   if (status == MOUSSE_OK) status = mo_file_write(target, text, kept, error);
+  json_decref(last);
   mo_release(NULL, text, size + 1);
   return status;
 }

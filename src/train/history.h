@@ -32,7 +32,9 @@ mousse_status history_write(const char *directory, const history_entry *entry, m
 mousse_status history_measure(const char *path, const char *text, size_t size, uint64_t step,
                               size_t *kept, mo_error *error);
 
-/* The lines of another run up to `step`, for a branch. */
-mousse_status history_copy(const char *from, const char *to, uint64_t step, mo_error *error);
+/* The lines of another run up to `step`, for a branch. The options that determine the result become
+ * those of the last of them, if there is one. */
+mousse_status history_copy(const char *from, const char *to, uint64_t step,
+                           train_options *options, mo_error *error);
 
 #endif

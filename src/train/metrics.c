@@ -7,6 +7,7 @@
 #include "support/json_lines.h"
 #include "train/tensorboard.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -67,7 +68,9 @@ static size_t lines_up_to(const char *text, size_t size, uint64_t step)
   size_t kept = 0;
   while (kept < size) {
     const char *line = text + kept, *end = memchr(line, '\n', size - kept);
-    if (end == NULL || strncmp(line, start, strlen(start)) != 0) break;
+    if (end == NULL || strncmp(line, start, strlen(start)) != 0 ||
+        !isdigit((unsigned char)line[strlen(start)])) /* else what follows would be read */
+      break;
     if (strtoull(line + strlen(start), NULL, 10) > step) break;
     kept = (size_t)(end + 1 - text);
   }
@@ -76,15 +79,15 @@ static size_t lines_up_to(const char *text, size_t size, uint64_t step)
 
 static void cut_back(train_metrics *m, metrics_file *file, uint64_t step)
 {
-  char *text = NULL;
-  size_t size = 0;
+  mo_map map = {0};
   if (file->descriptor < 0) return;
-  if (mo_file_read(NULL, file->path, SIZE_MAX / 2, &text, &size, NULL) != MOUSSE_OK) {
+  /* Mapped: it may have more lines than there is memory. */
+  if (step > 0 && mo_map_open(&map, file->path, NULL) != MOUSSE_OK) {
     give_up(m, file, "read");
     return;
   }
-  const size_t kept = step > 0 ? lines_up_to(text, size, step) : 0;
-  mo_release(NULL, text, size + 1);
+  const size_t kept = lines_up_to((const char *)map.data, map.size, step);
+  mo_map_close(&map);
   if (ftruncate(file->descriptor, (off_t)kept) != 0) give_up(m, file, "cut back");
 }
 
@@ -284,14 +287,13 @@ void metrics_observe(void *metrics, const char *matrix, const char *quantity, do
 mousse_status metrics_copy(const char *from, const char *to, uint64_t step, mo_error *error)
 {
   char source[4096], target[4096];
-  char *text = NULL;
-  size_t size = 0;
+  mo_map map;
   MO_TRY(mo_path_join(source, sizeof source, from, METRICS_NAME, error));
   MO_TRY(mo_path_join(target, sizeof target, to, METRICS_NAME, error));
   if (access(source, F_OK) != 0) return MOUSSE_OK;
-  MO_TRY(mo_file_read(NULL, source, SIZE_MAX / 2, &text, &size, error));
-  const mousse_status status =
-      mo_file_write(target, text, lines_up_to(text, size, step), error);
-  mo_release(NULL, text, size + 1);
+  MO_TRY(mo_map_open(&map, source, error));
+  const mousse_status status = mo_file_write(
+      target, map.data, lines_up_to((const char *)map.data, map.size, step), error);
+  mo_map_close(&map);
   return status;
 }

@@ -101,13 +101,21 @@ mousse_status milestone_sample(trainer *t, mo_error *error)
   return MOUSSE_OK;
 }
 
+/* The last step changed nothing: the weights may have been of no use since some steps ago. */
+static bool is_skipping(const trainer *t)
+{
+  return t->session.state.skipped_in_row > 0;
+}
+
+/* Saves during steps that are skipped take no other one's place. */
 static save_request request_of(const trainer *t)
 {
-  return (save_request){
-      .root = t->session.checkpoints,
-      .rule = {(uint64_t)t->run->keep_last, (uint64_t)t->run->keep_every, t->run->keep_best},
-      .bytes = t->session.checkpoint_bytes,
-      .metrics = -1};
+  const uint64_t last = is_skipping(t) ? UINT64_MAX : (uint64_t)t->run->keep_last;
+  return (save_request){.root = t->session.checkpoints,
+                        .rule = {last, (uint64_t)t->run->keep_every, t->run->keep_best, 0},
+                        .bytes = t->session.checkpoint_bytes,
+                        .intact = t->saved,
+                        .metrics = -1};
 }
 
 static void note_saved(trainer *t, uint64_t step)
@@ -123,7 +131,7 @@ static mousse_status save_in_place(trainer *t, const checkpoint_content *content
   const uint64_t step = content->state->step;
   const bool first = t->comm->rank == 0;
   metrics_sync(&t->metrics);
-  if (first) checkpoint_make_room(r.root, r.bytes, step, &r.rule, &t->notices);
+  if (first) checkpoint_make_room(r.root, r.bytes, step, r.intact, &r.rule, &t->notices);
   MO_TRY(checkpoint_save(r.root, content, error));
   note_saved(t, step);
   if (first) checkpoint_prune(r.root, step, &r.rule, &t->notices);
@@ -213,7 +221,8 @@ static mousse_status save_and_wait(trainer *t, mo_error *error)
   return status;
 }
 
-/* A save that fails on the way is tried again at the next occasion; the last one must work. */
+/* A save that fails on the way is tried again at the next occasion; the last one must work. While
+ * steps are skipped, only what was asked for is saved. */
 mousse_status milestone_save(trainer *t, mo_error *error)
 {
   const uint64_t step = t->session.state.step;
@@ -221,7 +230,8 @@ mousse_status milestone_save(trainer *t, mo_error *error)
   const bool wanted = t->save_wanted || t->best_wanted;
   t->best_wanted = false;
   if (session_is_over(&t->session) || t->stop != 0) return save_and_wait(t, error);
-  if (!wanted && !trainer_due(step, t->run->checkpoint_freq)) return MOUSSE_OK;
+  if (!wanted && (is_skipping(t) || !trainer_due(step, t->run->checkpoint_freq)))
+    return MOUSSE_OK;
   const mousse_status status = save(t, &reason);
   if (status == MOUSSE_COMM) return mo_fail(error, status, "%s", reason.text);
   if (status != MOUSSE_OK)

@@ -56,10 +56,12 @@ static mousse_status choose_checkpoint(const char *path, const char *root, const
     return found ? MOUSSE_OK : no_model(path, error);
   }
   if (strcmp(which, "best") == 0) {
-    MO_TRY(checkpoint_best(root, step, &found, error));
-    if (!found)
-      return mo_fail(error, MOUSSE_IO, "%s: no checkpoint in it has a validation loss", path);
-  } else if (mo_parse_integer(which, &number) && number >= 0) {
+    MO_TRY(checkpoint_best(root, notices, step, &found, error));
+    if (found) return MOUSSE_OK;
+    return mo_fail(error, MOUSSE_IO, "%s: no intact checkpoint in it has a validation loss",
+                   path);
+  }
+  if (mo_parse_integer(which, &number) && number >= 0) {
     *step = (uint64_t)number;
   } else {
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,

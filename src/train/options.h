@@ -13,7 +13,7 @@
 #include "gpt/gpt.h"
 #include "train/schedule.h"
 
-enum { OPTION_TEXT_SIZE = 32, OPTION_MOST = 96 };
+enum { OPTION_TEXT_SIZE = 32, OPTION_MOST = 128 };
 
 /* One opt.NAME or scalar.NAME. */
 typedef struct train_option {

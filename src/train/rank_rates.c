@@ -105,7 +105,7 @@ static mousse_status time_steps(train_groups *groups, double *rate)
 static mousse_status time_optimizer(trial *t, double *rate)
 {
   train_groups groups = {0};
-  MO_TRY(groups_open(&groups, t->run, t->params, NULL, NULL, t->error));
+  MO_TRY(groups_open(&groups, t->run, t->params, NULL, t->error));
   if (time_steps(&groups, rate) != MOUSSE_OK) *rate = 0;
   groups_close(&groups);
   return MOUSSE_OK;

@@ -6,7 +6,8 @@
 
 #include "train/options.h"
 
-/* Sets run->out where neither it nor checkpoint_dir is set. */
-mousse_status run_out_choose(train_options *run, mo_error *error);
+/* Sets run->out where neither it nor checkpoint_dir is set. Notices: of a new run, when one that is
+ * there differs from it only in what was not asked for. */
+mousse_status run_out_choose(train_options *run, const run_notices *notices, mo_error *error);
 
 #endif

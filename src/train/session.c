@@ -107,17 +107,24 @@ static mousse_status open_writer(train_session *s, const run_notices *notices, m
   return MOUSSE_OK;
 }
 
-static mousse_status open_model(train_session *s, const gpt_config *config,
-                                const run_notices *notices, mo_error *error)
+/* This rank's part up to where the optimizer needs all of them. */
+static mousse_status open_params(train_session *s, const gpt_config *config,
+                                 const run_notices *notices, mo_error *error)
+{
+  bool recompute = false;
+  MO_TRY(look_at_memory(s, config, notices, &recompute, error));
+  const gpt_shape shape = {options_micro_batch(s->run), config->sequence_len,
+                           options_threads(s->run), true, recompute};
+  MO_TRY(gpt_params_create_frozen(&s->params, config, s->run->freeze, NULL, error));
+  MO_TRY(gpt_pass_create(&s->pass, s->params, &shape, NULL, error));
+  return groups_plan(&s->groups, s->run, s->params, s->comm, notices, error);
+}
+
+/* This rank's part after that. */
+static mousse_status open_step(train_session *s, mo_error *error)
 {
   const size_t micro = options_micro_batch(s->run);
   const int threads = options_threads(s->run);
-  bool recompute = false;
-  MO_TRY(look_at_memory(s, config, notices, &recompute, error));
-  const gpt_shape shape = {micro, config->sequence_len, threads, true, recompute};
-  MO_TRY(gpt_params_create_frozen(&s->params, config, s->run->freeze, NULL, error));
-  MO_TRY(gpt_pass_create(&s->pass, s->params, &shape, NULL, error));
-  MO_TRY(groups_open(&s->groups, s->run, s->params, s->comm, notices, error));
   s->gradient = (train_gradient){.loader = &s->data.train,
                                  .params = s->params,
                                  .pass = s->pass,
@@ -136,6 +143,16 @@ static mousse_status open_model(train_session *s, const gpt_config *config,
   return gradient_open(&s->gradient, error);
 }
 
+/* [collective] Ranks agree on what each did alone before all of them prepare the optimizer: one
+ * that failed earlier would otherwise answer another question than the others ask. */
+static mousse_status open_model(train_session *s, const gpt_config *config,
+                                const run_notices *notices, mo_error *error)
+{
+  MO_TRY(mo_ranks_agree(s->comm, open_params(s, config, notices, error), error));
+  MO_TRY(groups_prepare(&s->groups, error));
+  return mo_ranks_agree(s->comm, open_step(s, error), error);
+}
+
 /* Where a run begins or goes on, as rank 0 finds it. */
 typedef struct run_position {
   uint64_t step, found; /* the checkpoint to continue from, if one was found */
@@ -144,8 +161,8 @@ typedef struct run_position {
   char weights_folder[4096]; /* of the checkpoint or of --init, whose tokenizer counts; or "" */
 } run_position;
 
-/* A new directory is not made before data and options are known to be good: a mistake must not
- * leave one behind. */
+/* A new directory is not made before everything else is known to be good: a mistake must not leave
+ * one behind. */
 static mousse_status find_checkpoint(train_session *s, const run_notices *notices,
                                      run_position *at, mo_error *error)
 {
@@ -163,7 +180,7 @@ static mousse_status find_checkpoint(train_session *s, const run_notices *notice
                  s->directory);
 }
 
-/* Of a run whose data, options and model are good. */
+/* Of a run that can take its first step. */
 static mousse_status make_directory(train_session *s, const run_notices *notices,
                                     mo_error *error)
 {
@@ -199,8 +216,11 @@ static mousse_status compare_data(const train_session *s, mo_error *error)
 {
   MO_TRY(mo_ranks_same(s->comm, s->data.train_checksum,
                        "all ranks must have the same training data: their checksum is", error));
-  return mo_ranks_same(s->comm, s->data.val_checksum,
+  MO_TRY(mo_ranks_same(s->comm, s->data.val_checksum,
                        "all ranks must have the same validation data: their checksum is",
+                       error));
+  return mo_ranks_same(s->comm, s->data.tokenizer_checksum,
+                       "all ranks must have the same tokenizer: its checksum (0: none) is",
                        error);
 }
 
@@ -300,11 +320,12 @@ static mousse_status open_at(train_session *s, const run_position *at,
   MO_TRY(MO_FIRST_RANK(comm, compare_with_weights(s, at, notices, error), error));
   MO_TRY(mo_ranks_spread(comm, &s->state, sizeof s->state, error));
   if (session_is_over(s)) return MOUSSE_OK;
-  MO_TRY(mo_ranks_agree(comm, open_model(s, &at->config, notices, error), error));
-  if (at->is_new) MO_TRY(MO_FIRST_RANK(comm, make_directory(s, notices, error), error));
+  MO_TRY(open_model(s, &at->config, notices, error));
   MO_TRY(MO_FIRST_RANK(comm, check_room(s, at->found, notices, error), error));
   MO_TRY(open_writer(s, notices, error));
-  return load_weights(s, at, notices, error);
+  MO_TRY(load_weights(s, at, notices, error));
+  if (!at->is_new) return MOUSSE_OK;
+  return MO_FIRST_RANK(comm, make_directory(s, notices, error), error);
 }
 
 static mousse_status open_all(train_session *s, const run_notices *notices, mo_error *error)

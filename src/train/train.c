@@ -287,6 +287,16 @@ static mousse_status execute(trainer *t, train_outcome *outcome, mo_error *error
   return status;
 }
 
+/* On the rank that looks at the run's directory. One that was better may not have been kept. */
+static uint64_t best_of(const train_session *s)
+{
+  uint64_t step = 0;
+  bool found = false;
+  if (s->comm->rank > 0 || s->state.best.step == 0) return 0;
+  checkpoint_best(s->checkpoints, &(run_notices){NULL, NULL}, &step, &found, NULL);
+  return found ? step : 0;
+}
+
 static mousse_status open_and_execute(trainer *t, train_outcome *outcome, mo_error *error)
 {
   const train_session *s = &t->session;
@@ -298,6 +308,7 @@ static mousse_status open_and_execute(trainer *t, train_outcome *outcome, mo_err
   outcome->state = s->state;
   outcome->complete = s->state.step >= (uint64_t)t->run->num_iterations;
   outcome->early = !outcome->complete && session_is_over(s);
+  if (outcome->early) outcome->best = best_of(s);
   session_close(&t->session);
   return status;
 }
@@ -311,7 +322,7 @@ mousse_status train_execute(const train_options *run, const mousse_comm *comm,
   t.notices = (run_notices){tell, &t};
   *outcome = (train_outcome){.signal = 0};
   MO_TRY(ranks_compare_options(run, comm, error));
-  MO_TRY(MO_FIRST_RANK(comm, run_out_choose(&chosen, error), error));
+  MO_TRY(MO_FIRST_RANK(comm, run_out_choose(&chosen, &t.notices, error), error));
   MO_TRY(ranks_choose_slices(&chosen, comm, &t.notices, error));
   t.schedule = options_schedule(&chosen);
   return open_and_execute(&t, outcome, error);

@@ -42,6 +42,7 @@ typedef struct train_outcome {
   bool early;    /* or patience has ended it: nothing is left to do */
   bool idle;     /* no step was taken: it was so already */
   int signal;    /* that ended it before; 0: none */
+  uint64_t best; /* after an early end: the step of its best checkpoint; 0: there is none */
 } train_outcome;
 
 /* [collective] Every rank computes its part of each batch; rank 0 alone writes files, and all

@@ -242,12 +242,26 @@ static bool is_fixed(const char *key)
   return false;
 }
 
+/* Whether the value of opt.NAME or scalar.NAME is what the optimizer begins with. */
+static bool is_initial(const option_comparison *c, const char *key)
+{
+  const bool scalar = strncmp(key, "scalar.", 7) == 0;
+  if (!scalar && strncmp(key, "opt.", 4) != 0) return false;
+  const mousse_option *option = options_of_algorithm(
+      text_of(c->now, scalar ? "scalar_opt" : "optimizer"), strchr(key, '.') + 1);
+  const char *text = text_of(c->now, key);
+  if (option == NULL) return false;
+  return option->choices != NULL ? strcmp(option->choices[(int)option->initial], text) == 0
+                                 : strtod(text, NULL) == option->initial;
+}
+
 /* An option that there was not yet, at its default. */
 static bool is_new(const option_comparison *c, const char *key)
 {
   const mo_setting *row = mo_settings_find(&train_settings, key);
-  return row != NULL && json_object_get(c->before, key) == NULL &&
-         (is_fixed(key) || strcmp(row->initial, text_of(c->now, key)) == 0);
+  if (json_object_get(c->before, key) != NULL) return false;
+  if (row == NULL) return is_initial(c, key);
+  return is_fixed(key) || strcmp(row->initial, text_of(c->now, key)) == 0;
 }
 
 static void note_change(const option_comparison *c, const char *text)

@@ -3,6 +3,7 @@
     test_commands.py PROGRAM
 """
 import json
+import os
 import pathlib
 import shutil
 import signal
@@ -18,6 +19,13 @@ import harness
 PROGRAM = sys.argv.pop()
 CONFIGS = pathlib.Path(__file__).resolve().parent / "configs"
 STEPS = 6
+
+
+def catches(pid, number):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("SigCgt:"):
+            return int(line.split()[1], 16) >> (number - 1) & 1 == 1
+    return False
 
 
 class Commands(unittest.TestCase):
@@ -106,6 +114,11 @@ class Commands(unittest.TestCase):
         self.failure(1, "train", "--out", out, "--data-dir", "nowhere")
         for words in (("--opt.grft", "1"), ("--lr", "abc"), ("--vocab-size", "7")):
             self.failure(2, "train", "--out", out, *data, *words)
+        broken = self.lab.folder / "cut-off"
+        shutil.copytree(self.calm / "checkpoints" / f"step-{STEPS:010d}", broken)
+        with (broken / "model.safetensors").open("r+b") as file:
+            file.write(struct.pack("<Q", 3))
+        self.failure(3, "train", "--out", out, *data, "--init", broken)
         self.assertFalse(out.parent.exists())
 
     def one_layer(self):
@@ -162,6 +175,20 @@ class Commands(unittest.TestCase):
         self.assertIn("none of its 2 checkpoints", self.failure(
             3, *self.lab.command(out, "mousse", STEPS)))
 
+    def test_what_cannot_be_read_is_not_damaged(self):
+        out = self.copy("closed")
+        weights = out / "checkpoints" / f"step-{STEPS:010d}" / "model.safetensors"
+        weights.chmod(0)
+        # The superuser may read everything unless this right is taken away.
+        words = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+        done = subprocess.run([*words, self.lab.program, *self.lab.command(out, "mousse", STEPS + 3)], text=True,
+                              capture_output=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("model.safetensors: cannot open: Permission denied", done.stderr)
+        self.assertNotIn("skipped", done.stderr)
+        weights.chmod(0o644)
+        self.assertIn(f"continues at step {STEPS}", self.lab.train(out, "mousse", STEPS + 3).stderr)
+
     def test_unknown_names_are_not_touched(self):
         out = self.copy("foreign")
         shutil.copytree(out / "checkpoints" / "step-0000000003",
@@ -202,6 +229,42 @@ class Commands(unittest.TestCase):
         steps = harness.steps_of(out)
         lines = (out / "metrics.jsonl").read_text().splitlines()
         self.assertEqual(json.loads(lines[-1])["step"], steps[-1], "saved where it stopped")
+
+    def test_a_closed_terminal(self):
+        """The run is saved; under nohup it goes on."""
+        process = self.start_long_run(self.lab.folder / "hung-up")
+        process.send_signal(signal.SIGHUP)
+        stdout, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGHUP)
+        self.assertIn("the same command continues", stdout)
+        out = self.lab.folder / "nohup"
+        process = self.start_long_run(out, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGUSR1)
+        while not harness.steps_of(out):
+            self.assertIsNone(process.poll(), "nohup is for this")
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGTERM)
+
+    def test_a_request_to_save_before_the_first_step(self):
+        for number in range(20):
+            out = self.lab.folder / f"early-{number}"
+            process = subprocess.Popen([self.lab.program, *self.lab.command(out, "mousse", 1000, "--checkpoint-freq", 0)],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            while not catches(process.pid, signal.SIGUSR1):
+                self.assertIsNone(process.poll())
+            early = not (out / "metrics.jsonl").exists()
+            process.send_signal(signal.SIGUSR1)
+            while early and not harness.steps_of(out) and process.poll() is None:
+                time.sleep(0.02)
+            process.terminate()
+            process.communicate(timeout=60)
+            if early:
+                self.assertEqual(harness.steps_of(out)[0], 1)
+                return
+        self.fail("it always catches the signal only when its first step is near")
 
     def test_a_signal_that_was_ignored_at_the_start_ends_it_too(self):
         """Shells ignore SIGINT in what they start in the background; 0 would mean all steps are taken."""
@@ -269,6 +332,24 @@ class Commands(unittest.TestCase):
         lines = (self.lab.folder / "nans" / "metrics.jsonl").read_text().splitlines()
         self.assertEqual([json.loads(x).get("skipped") for x in lines if '"loss"' in x],
                          [True] * 3)
+
+    def test_skipped_steps_leave_the_last_good_checkpoint(self):
+        """A run that diverges: what is saved is of before, and the last save comes in addition."""
+        more = ("--lr", 1000, "--weight-decay", 1000, "--checkpoint-freq", 1, "--keep-last", 2, "--val-loss-every", 0,
+                "--scheduler-type", "constant", "--warmup-ratio", 0)
+        out = self.lab.folder / "diverged"
+        error = self.failure(1, *self.lab.command(out, "sgd", 100, *more, "--max-skipped", 5))
+        lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+        good = [line["step"] for line in lines if "loss" in line and not line.get("skipped")]
+        self.assertEqual(harness.steps_of(out), good[-2:])
+        self.assertIn(f"the newest checkpoint is of step {good[-1]};", error)
+        ended = self.lab.folder / "diverged-ended"
+        self.lab.train(ended, "sgd", good[-1] + 3, *more)
+        self.assertEqual(harness.steps_of(ended), [*good[-2:], good[-1] + 3])
+        before = harness.digest(ended, good[-1] + 3)
+        shutil.rmtree(ended / "checkpoints" / f"step-{good[-1] + 3:010d}")
+        self.lab.train(ended, "sgd", good[-1] + 3, *more)
+        self.assertEqual(harness.digest(ended, good[-1] + 3), before)
 
     def test_params(self):
         text = self.lab.call("params", "--preset", "nano", "--optimizer", "muon", "--json").stdout

@@ -118,6 +118,15 @@ class Records(unittest.TestCase):
         runs = sorted(path.name for path in (place / "runs").iterdir())
         self.assertEqual(runs, ["adamw-tiny", "adamw-tiny-2", "adamw-tiny-3"])
         self.assertEqual(options_of(place / "runs" / "adamw-tiny-2")["lr"], "0.005")
+        # A value that was chosen by another version: a new run, and not in silence.
+        for run in (place / "runs").iterdir():
+            config = run / "config.yaml"
+            config.write_text(config.read_text().replace('weight_decay: ', 'weight_decay: 0.5 #'))
+        said = self.lab.call(*command, cwd=place).stderr
+        self.assertIn("a new run, since weight_decay was '0.5' and is now '0", said)
+        self.assertIn("'mousse train --out runs/adamw-tiny' continues the earlier one", said)
+        self.assertTrue((place / "runs" / "adamw-tiny-4").is_dir())
+        self.assertNotIn("a new run", self.lab.call(*command, cwd=place).stderr)
 
     def test_a_run_of_the_first_edition_continues(self):
         """Its trainer.json is version 1, its options are not resolved, and it has one slice."""
@@ -154,6 +163,23 @@ class Records(unittest.TestCase):
         for name in ("model.safetensors", "optimizer.bin"):
             path = pathlib.Path("checkpoints") / f"step-{STEPS:010d}" / name
             self.assertEqual((out / path).read_bytes(), (calm / path).read_bytes(), name)
+
+    def test_an_option_that_came_later_is_no_change(self):
+        """A checkpoint from before the optimizers had these options, which are at their defaults now."""
+        out = self.copy("earlier")
+        folder = out / "checkpoints" / f"step-{STEPS:010d}"
+        state = json.loads((folder / "trainer.json").read_text())
+        config = (out / "config.yaml").read_text().splitlines()
+        for key in ("opt.lr_peak", "opt.post", "scalar.beta1"):
+            del state["options"][key]
+            config = [line for line in config if not line.startswith(f"{key}:")]
+        (folder / "trainer.json").write_text(json.dumps(state))
+        (out / "config.yaml").write_text("\n".join(config) + "\n")
+        self.seal(folder)
+        done = self.lab.call("train", "--out", out)
+        self.assertIn("already complete", done.stdout)
+        self.assertNotIn("changed", done.stderr)
+        self.assertIn("opt.nesterov was", self.failure(2, "train", "--out", out, "--opt.nesterov", "off"))
 
     def seal(self, folder):
         """A manifest that is right for what is in the folder: the program tells the checksum."""
@@ -211,6 +237,15 @@ class Records(unittest.TestCase):
             self.assertIn("is not a run of mousse", said)
             self.assertEqual(contents(mine), before)
             (mine / name).unlink()
+        for folder in ("", "best", "step-0000000004"):  # an empty lock beside it: almost a run of 0.1
+            (mine / "checkpoints" / folder).mkdir(parents=True, exist_ok=True)
+            (mine / "lock").write_text("")
+            (mine / "metrics.jsonl").write_text("my: precious file\n")
+            before = contents(mine)
+            self.assertIn("is not a run of mousse", self.failure(2, *self.lab.command(mine, "mousse", 2)))
+            self.assertEqual(contents(mine), before)
+        shutil.rmtree(mine)
+        mine.mkdir()
         self.lab.train(mine, "mousse", 2)  # empty: free to take
         home = self.lab.folder / "home"
         home.mkdir()
@@ -360,6 +395,11 @@ class Records(unittest.TestCase):
             result = json.loads(self.lab.call("eval", "--init", f"{out}@{name}", "--json").stdout)
             self.assertAlmostEqual(result["loss"], losses[step], places=5)
         self.assertIn("expected a step", self.failure(2, "eval", "--init", f"{out}@first"))
+        with (out / "checkpoints" / f"step-{best:010d}" / "optimizer.bin").open("r+b") as file:
+            file.write(b"damaged")
+        done = self.lab.call("eval", "--init", f"{out}@best", "--json")
+        self.assertIn(f"step {best} skipped", done.stderr)
+        self.assertAlmostEqual(json.loads(done.stdout)["loss"], losses[12], places=5)
         self.assertIn("nothere: there is no such", self.failure(1, "eval", "--init", "nothere"))
 
     def test_patience(self):
@@ -382,6 +422,17 @@ class Records(unittest.TestCase):
         self.assertIn("already stopped early", self.lab.call(*words).stdout)
         self.assertEqual(contents(out), before)
 
+    def test_the_best_checkpoint_that_is_named_is_there(self):
+        """Without --keep-best the one of the lowest loss has gone when the run stops."""
+        out = self.lab.folder / "gone"
+        said = self.lab.train(out, "adamw", 60, "--lr", "0.3", "--val-loss-every", 1, "--checkpoint-freq", 1,
+                              "--keep-last", 1, "--no-keep-best", "--patience", 2).stdout
+        losses = {line["step"]: line["val_loss"] for line in lines_of(out, "metrics.jsonl") if "val_loss" in line}
+        last, = harness.steps_of(out)
+        self.assertNotIn(min(losses, key=losses.get), (0, last))
+        self.assertIn(f"stopped early at step {last}; {out}@best is that of step {last}\n", said)
+        self.lab.call("eval", "--init", f"{out}@best")
+
     def test_a_branch_goes_its_own_way(self):
         out = self.lab.folder / "branch"
         self.lab.call("checkpoint", "branch", f"{self.calm}@3", "--out", out)
@@ -396,6 +447,29 @@ class Records(unittest.TestCase):
         self.assertEqual([(entry["step"], entry["options"]["lr"])
                           for entry in lines_of(other, "history.jsonl")],
                          [(0, "0.11"), (3, "0.001")])
+
+    def test_a_branch_has_the_options_of_its_step(self):
+        out, branch = self.copy("extended"), self.lab.folder / "branch-of-3"
+        self.lab.call("train", "--out", out, "--lr", "0.01", "--num-iterations", "9", "--keep-last", 9, "--quiet")
+        for step, lr, steps in (3, "0.11", str(STEPS)), (STEPS, "0.11", str(STEPS)), (9, "0.01", "9"):
+            self.lab.call("checkpoint", "branch", f"{out}@{step}", "--out", branch)
+            options = options_of(branch)
+            self.assertEqual((options["lr"], options["num_iterations"]), (lr, steps))
+            self.assertEqual(options["keep_last"], "9")  # changes no result: as it is now
+            shutil.rmtree(branch)
+
+    def test_a_branch_that_fails_leaves_nothing(self):
+        def small():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+
+        for name, existed in (("branch-new", False), ("branch-empty", True)):
+            out = self.lab.folder / name
+            if existed:
+                out.mkdir()
+            words = ("checkpoint", "branch", self.calm, "--out", out)
+            self.assertIn("File too large", self.failure(1, *words, preexec_fn=small))
+            self.assertEqual(list(out.iterdir()) if existed else out.exists(), [] if existed else False)
+            self.lab.call(*words)
 
     def test_the_average_of_weights(self):
         """a <- a + (1 - d)(w - a), recomputed here from the weights of every step."""

@@ -3,6 +3,7 @@
 #include "tiny_run.h"
 #include "told.h"
 #include "train/recipe_laws.h"
+#include "train/resolve.h"
 #include "train/run_model.h"
 #include "train/session.h"
 #include "train/unused_options.h"
@@ -196,7 +197,7 @@ static void groups_by_role(void **state)
     tiny_set(&run, "lr", "0.5");
     tiny_set(&run, "weight_decay", "0.25");
     assert_int_equal(gpt_params_create(&params, &config, true, NULL, &error), MOUSSE_OK);
-    if (groups_open(&groups, &run, params, NULL, NULL, &error) != MOUSSE_OK)
+    if (groups_open(&groups, &run, params, NULL, &error) != MOUSSE_OK)
       fail_msg("%s", error.text);
     assert_int_equal(groups_schedule(&groups, 0.5, &error), MOUSSE_OK);
     const double expected[] = {cases[i].embed, cases[i].head, cases[i].matrix, cases[i].embed};
@@ -261,8 +262,7 @@ static void scalar_options_count(void **state)
   tiny_set(&run, "scalar.lr", "0.125");
   tiny_set(&run, "scalar.weight_decay", "0.5");
   assert_int_equal(gpt_params_create(&params, &config, true, NULL, &error), MOUSSE_OK);
-  if (groups_open(&groups, &run, params, NULL, NULL, &error) != MOUSSE_OK)
-    fail_msg("%s", error.text);
+  if (groups_open(&groups, &run, params, NULL, &error) != MOUSSE_OK) fail_msg("%s", error.text);
   for (int role = GPT_EMBED; role <= GPT_HEAD; role++) {
     assert_int_equal(mousse_get(groups.optimizer, role, "lr", &value), MOUSSE_OK);
     near(value, 0.125, 0);
@@ -301,8 +301,7 @@ static void paper_names(void **state)
   tiny_set(&run, "optimizer", "mousse");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     tiny_set(&run, cases[i].key, cases[i].text);
-  if (groups_open(&groups, &run, params, NULL, NULL, &error) != MOUSSE_OK)
-    fail_msg("%s", error.text);
+  if (groups_open(&groups, &run, params, NULL, &error) != MOUSSE_OK) fail_msg("%s", error.text);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     double value = 0;
     assert_int_equal(mousse_get(groups.optimizer, GPT_MATRIX, cases[i].option, &value),
@@ -312,12 +311,12 @@ static void paper_names(void **state)
   groups_close(&groups);
   told[0] = '\0';
   tiny_set(&run, "optimizer", "muon");
-  assert_int_equal(groups_open(&groups, &run, params, NULL, &collector, &error), MOUSSE_OK);
+  assert_int_equal(groups_open(&groups, &run, params, &collector, &error), MOUSSE_OK);
   assert_non_null(strstr(told, "'shampoo_alpha' does not apply to the optimizer muon"));
   assert_null(strstr(told, "'mu'"));
   groups_close(&groups);
   tiny_set(&run, "mu", "7");
-  assert_int_equal(groups_open(&groups, &run, params, NULL, NULL, &error), MOUSSE_OUT_OF_RANGE);
+  assert_int_equal(groups_open(&groups, &run, params, NULL, &error), MOUSSE_OUT_OF_RANGE);
   assert_non_null(strstr(error.text, "mu = 7"));
   gpt_params_destroy(params);
 }
@@ -356,8 +355,7 @@ static void check_groups(const train_options *run, size_t width, const wanted_op
   train_groups groups;
   mo_error error = {{0}};
   assert_int_equal(gpt_params_create(&params, &config, true, NULL, &error), MOUSSE_OK);
-  if (groups_open(&groups, run, params, NULL, NULL, &error) != MOUSSE_OK)
-    fail_msg("%s", error.text);
+  if (groups_open(&groups, run, params, NULL, &error) != MOUSSE_OK) fail_msg("%s", error.text);
   for (size_t i = 0; i < count; i++) {
     double value = 0;
     assert_int_equal(mousse_get(groups.optimizer, wanted[i].group, wanted[i].name, &value),
@@ -366,6 +364,25 @@ static void check_groups(const train_options *run, size_t width, const wanted_op
   }
   groups_close(&groups);
   gpt_params_destroy(params);
+}
+
+/* All options of any two optimizers have room. */
+static void any_two_optimizers_are_resolved(void **state)
+{
+  const gpt_config config = {
+      .vocab_size = 32, .n_layer = 1, .n_head = 2, .n_embd = 8, .sequence_len = 8};
+  const char *first = NULL, *second = NULL;
+  (void)state;
+  for (size_t i = 0; (first = mousse_algorithm_name(i)) != NULL; i++)
+    for (size_t j = 0; (second = mousse_algorithm_name(j)) != NULL; j++) {
+      train_options run;
+      mo_error error = {{0}};
+      assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+      tiny_set(&run, "optimizer", first);
+      tiny_set(&run, "scalar_opt", second);
+      if (options_resolve(&run, &config, &error) != MOUSSE_OK)
+        fail_msg("%s and %s: %s", first, second, error.text);
+    }
 }
 
 /* By the recipe, unless the user says otherwise; not for weights from elsewhere; not by the paper's. */
@@ -428,7 +445,7 @@ static void there_is_no_law_for_others(void **state)
   assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
   tiny_set(&run, "optimizer", "adamw");
   tiny_set(&run, "lr", "auto");
-  assert_int_not_equal(groups_open(&groups, &run, params, NULL, NULL, &error), MOUSSE_OK);
+  assert_int_not_equal(groups_open(&groups, &run, params, NULL, &error), MOUSSE_OK);
   assert_non_null(strstr(error.text, "lr = 'auto' is not a number"));
   gpt_params_destroy(params);
 }
@@ -444,6 +461,7 @@ int main(void)
       cmocka_unit_test(yaml_is_bounded),
       cmocka_unit_test(groups_by_role),
       cmocka_unit_test(laws_of_the_recipe),
+      cmocka_unit_test(any_two_optimizers_are_resolved),
       cmocka_unit_test(recipes_set_what_they_say),
       cmocka_unit_test(there_is_no_law_for_others),
       cmocka_unit_test(scalar_options_count),

@@ -1,10 +1,11 @@
-/* test_train.c - schedules, gradients, metrics, samples and event files. */
+/* test_train.c - schedules, gradients, metrics, samples, event files and room. */
 #include "base/random.h"
 #include "comm/comm.h"
 #include "tiny_run.h"
 #include "told.h"
 #include "train/estimate.h"
 #include "train/evaluate.h"
+#include "train/memory_room.h"
 #include "train/metrics.h"
 #include "train/run_model.h"
 #include "train/session.h"
@@ -14,6 +15,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static void schedules(void **state)
@@ -162,6 +164,52 @@ static void metrics_are_cut_back(void **state)
   mo_release(NULL, text, size + 1);
 }
 
+static size_t data_kilobytes(void)
+{
+  char line[256];
+  size_t kilobytes = 0;
+  FILE *file = fopen("/proc/self/status", "r");
+  assert_non_null(file);
+  while (kilobytes == 0 && fgets(line, sizeof line, file) != NULL)
+    if (strncmp(line, "VmData:", 7) == 0) kilobytes = strtoul(line + 7, NULL, 10);
+  fclose(file);
+  return kilobytes;
+}
+
+/* 32 MB of lines, and room for 8 MB more of memory; the last line has no number. */
+static void long_metrics_take_no_memory(void **state)
+{
+  enum { LINE = 32, LINES = 1 << 20, KEPT = LINES / 2 };
+  char path[256], line[LINE + 1];
+  struct rlimit before, less;
+  struct stat info;
+  train_metrics m;
+  snprintf(path, sizeof path, "%s/metrics.jsonl", (const char *)*state);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  for (int i = 1; i < LINES; i++) {
+    snprintf(line, sizeof line, "{\"step\": %-21d}", i);
+    fprintf(file, "%s\n", line);
+  }
+  fprintf(file, "{\"step\": %*s\n", LINE - 10, "");
+  assert_int_equal(fclose(file), 0);
+  told[0] = '\0';
+  assert_int_equal(getrlimit(RLIMIT_DATA, &before), 0);
+  less = before;
+  less.rlim_cur = 1024 * (data_kilobytes() + 8192);
+  assert_int_equal(setrlimit(RLIMIT_DATA, &less), 0);
+  metrics_open(&m, *state, LINES, false, &collector);
+  metrics_close(&m);
+  assert_int_equal(stat(path, &info), 0);
+  assert_int_equal(info.st_size, (off_t)LINE * (LINES - 1));
+  metrics_open(&m, *state, KEPT, false, &collector);
+  metrics_close(&m);
+  assert_int_equal(setrlimit(RLIMIT_DATA, &before), 0);
+  assert_string_equal(told, "");
+  assert_int_equal(stat(path, &info), 0);
+  assert_int_equal(info.st_size, (off_t)LINE * KEPT);
+}
+
 static void logs_never_fail(void **state)
 {
   train_metrics m;
@@ -284,6 +332,61 @@ static void event_records(void **state)
   assert_int_equal(crc, tensorboard_masked_crc(event, sizeof event));
 }
 
+/* Writes a file of a few lines and the folders above it. */
+static void plant(void *const *state, const char *name, const char *text)
+{
+  char folder[256];
+  mo_error error = {{0}};
+  snprintf(folder, sizeof folder, "%s/%s", (const char *)*state, name);
+  *strrchr(folder, '/') = '\0';
+  assert_int_equal(mo_make_directories(folder, &error), MOUSSE_OK);
+  scratch_write(state, name, text, strlen(text));
+}
+
+/* A group as Linux shows it. */
+static void plant_group(void *const *state, const char *group, const char *limit,
+                        const char *used, const char *stat)
+{
+  char name[256];
+  snprintf(name, sizeof name, "sys/fs/cgroup%s/memory.max", group);
+  plant(state, name, limit);
+  snprintf(name, sizeof name, "sys/fs/cgroup%s/memory.current", group);
+  plant(state, name, used);
+  snprintf(name, sizeof name, "sys/fs/cgroup%s/memory.stat", group);
+  plant(state, name, stat);
+}
+
+/* A step into a file system of groups: what it adds, and the room afterwards. */
+static void room_of_control_groups(void **state)
+{
+  static const struct {
+    const char *own, *group, *limit, *used, *stat;
+    uint64_t room;
+  } steps[] = {
+      /* a container: its own group is the topmost */
+      {"0::/\n", "", "1000\n", "900\n", "anon 100\nactive_file 300\ninactive_file 500\n", 900},
+      {"0::/\n", "", "1000\n", "900\n", "anon 900\n", 100},
+      {"0::/\n", "", "1000\n", "1001\n", "inactive_file 0\nactive_file 0\n", 0},
+      {"0::/\n", "", "max\n", "900\n", "active_file 300\n", UINT64_MAX},
+      /* the group is below others, of which one has a limit, then two */
+      {"9:pids:/x\n0::/a.slice/b\n", "/a.slice", "700\n", "600\n", "active_file 100\n", 200},
+      {"9:pids:/x\n0::/a.slice/b\n", "/a.slice/b", "50\n", "20\n", "active_file 5\n", 35},
+      {"9:pids:/x\n0::/a.slice/b\n", "/a.slice/b", "max\n", "20\n", "active_file 5\n", 200},
+      {"0::/elsewhere\n", "/c", "1\n", "1\n", "", UINT64_MAX},
+      {"0::/../c\n", "/c", "1\n", "1\n", "", UINT64_MAX},
+      {"4:memory:/c\n", "/c", "1\n", "1\n", "", UINT64_MAX},
+      /* and the topmost one has less */
+      {"0::/a.slice/b\n", "", "100\n", "90\n", "", 10},
+  };
+  assert_true(memory_group_room(*state) == UINT64_MAX);
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    plant(state, "proc/self/cgroup", steps[i].own);
+    plant_group(state, steps[i].group, steps[i].limit, steps[i].used, steps[i].stat);
+    const uint64_t room = memory_group_room(*state);
+    if (room != steps[i].room) fail_msg("step %zu: %llu bytes", i, (unsigned long long)room);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -292,10 +395,12 @@ int main(void)
       scratch_test(estimates_hold),
       scratch_test(evaluation_is_the_mean_over_windows),
       scratch_test(metrics_are_cut_back),
+      scratch_test(long_metrics_take_no_memory),
       scratch_test(logs_never_fail),
       cmocka_unit_test(long_texts_do_not_repeat),
       cmocka_unit_test(a_prompt_that_grows_is_seen_whole),
       cmocka_unit_test(event_records),
+      scratch_test(room_of_control_groups),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,20 @@
 /* test_warnings.c - what a run tells by itself: odd losses, too little room for checkpoints, and
- * the optimizer's own warnings. statvfs and the eigenvalue solvers are replaced by the linker
- * (--wrap), so that a full disk and a matrix without eigenvalues are at hand. */
+ * the optimizer's own warnings. statvfs, the writing of checkpoints and the eigenvalue solvers are
+ * replaced by the linker (--wrap), so that a full disk and a matrix without eigenvalues are at
+ * hand. */
 #include "comm/comm.h"
 #include "linalg/lapack.h"
 #include "tiny_run.h"
 #include "told.h"
 #include "train/alarms.h"
+#include "train/checkpoint.h"
 #include "train/train.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 int __real_statvfs(const char *path, struct statvfs *info);
 int __wrap_statvfs(const char *path, struct statvfs *info);
@@ -19,7 +23,7 @@ bool __wrap_mo_eigh_iterate(size_t n, double *a, double *values, double *work);
 bool __real_mo_eigh_divide(size_t n, double *a, double *values, double *work);
 
 static unsigned long long room; /* bytes that are free; 0: as it is */
-static bool without_eigenvalues;
+static bool without_eigenvalues, no_saves;
 
 int __wrap_statvfs(const char *path, struct statvfs *info)
 {
@@ -28,6 +32,17 @@ int __wrap_statvfs(const char *path, struct statvfs *info)
   info->f_frsize = 1;
   info->f_bavail = room;
   return result;
+}
+
+mousse_status __real_checkpoint_write(const char *root, const checkpoint_content *content,
+                                      const checkpoint_numbers *numbers, mo_error *error);
+mousse_status __wrap_checkpoint_write(const char *root, const checkpoint_content *content,
+                                      const checkpoint_numbers *numbers, mo_error *error);
+mousse_status __wrap_checkpoint_write(const char *root, const checkpoint_content *content,
+                                      const checkpoint_numbers *numbers, mo_error *error)
+{
+  if (no_saves) return mo_fail(error, MOUSSE_IO, "%s: the disk is full", root);
+  return __real_checkpoint_write(root, content, numbers, error);
 }
 
 bool __wrap_mo_eigh_divide(size_t n, double *a, double *values, double *work)
@@ -105,6 +120,8 @@ static void room_is_looked_for_at_the_start(void **state)
   assert_non_null(strstr(error.text, "only 0.0 MB are free"));
   assert_non_null(strstr(error.text, "make room, or choose another --out"));
   assert_null(strstr(told, "step"));
+  assert_int_not_equal(access(run.out, F_OK), 0);
+
   room = 20000; /* for one, but not for three */
   assert_int_equal(train(&run, &error), MOUSSE_OK);
   assert_int_equal(count("MB are needed with --keep-last 3"), 1);
@@ -117,6 +134,33 @@ static void room_is_looked_for_at_the_start(void **state)
   assert_int_equal(train(&run, &error), MOUSSE_OK);
   assert_int_equal(count("are free"), 0);
   room = 0;
+}
+
+/* The newest is damaged, the run goes on from the one before, there is no room, and saves fail. */
+static void room_is_not_made_of_the_only_intact_one(void **state)
+{
+  train_options run = tiny_run(state);
+  char root[256];
+  const char *path = scratch_path(state, "run/checkpoints/step-0000000004/model.safetensors");
+  mo_error error = {{0}};
+  uint64_t step = 0;
+  bool found = false;
+  assert_int_equal(train(&run, &error), MOUSSE_OK);
+  const int file = open(path, O_WRONLY);
+  assert_int_equal(pwrite(file, "?", 1, 100), 1);
+  close(file);
+  tiny_set(&run, "num_iterations", "6");
+  room = 1000;
+  no_saves = true;
+  assert_int_equal(train(&run, &error), MOUSSE_IO);
+  room = 0;
+  no_saves = false;
+  assert_int_equal(count("checkpoint of step 4 skipped"), 1);
+  snprintf(root, sizeof root, "%s/run/checkpoints", (const char *)*state);
+  if (checkpoint_newest(root, &collector, &step, &found, &error) != MOUSSE_OK)
+    fail_msg("%s", error.text);
+  assert_true(found);
+  assert_int_equal(step, 2);
 }
 
 static void the_optimizer_is_heard(void **state)
@@ -155,6 +199,7 @@ int main(void)
       cmocka_unit_test(alarms_ring_once),
       cmocka_unit_test_setup_teardown(room_is_looked_for_at_the_start, scratch_make,
                                       scratch_remove),
+      scratch_test(room_is_not_made_of_the_only_intact_one),
       cmocka_unit_test_setup_teardown(the_optimizer_is_heard, scratch_make, scratch_remove),
       cmocka_unit_test_setup_teardown(changes_are_told_once, scratch_make, scratch_remove),
   };
