@@ -16,22 +16,22 @@ static void on_signal(int number)
 {
   if (number == SIGUSR1)
     save_wanted = 1;
-  else if (stop_signal != 0)
-    _exit(128 + number); /* the second request to stop: at once */
-  else
+  else if (stop_signal == 0)
     stop_signal = number;
+  else if (number != SIGHUP) /* a terminal that is closed sends two: its shell does, then it */
+    _exit(128 + number);     /* the second request to stop: at once */
 }
 
-static void handle(int number, struct sigaction *old)
+static void handle(int number)
 {
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
   sigemptyset(&action.sa_mask);
-  sigaction(number, &action, old);
+  sigaction(number, &action, NULL);
 }
 
 void signals_expect_save(void)
 {
-  handle(SIGUSR1, NULL);
+  handle(SIGUSR1);
 }
 
 void signals_watch(void)
@@ -39,9 +39,8 @@ void signals_watch(void)
   if (watching++ > 0) return;
   stop_signal = 0;
   for (size_t i = 0; i < WATCHED; i++) {
-    handle(watched[i], &before[i]);
-    if (watched[i] == SIGHUP && before[i].sa_handler == SIG_IGN)
-      sigaction(SIGHUP, &before[i], NULL);
+    sigaction(watched[i], NULL, &before[i]);
+    if (watched[i] != SIGHUP || before[i].sa_handler != SIG_IGN) handle(watched[i]);
   }
 }
 

@@ -1,5 +1,5 @@
 /* signals.h - requests from outside: SIGINT, SIGTERM and SIGHUP (a terminal that was closed) ask to
- * save and stop, a second one ends the process at once; SIGUSR1 asks to save and go on. SIGHUP stays
+ * save and stop, a second SIGINT or SIGTERM ends the process at once; SIGUSR1 asks to save and go on. SIGHUP stays
  * ignored where it was, as nohup has it. */
 #ifndef MOUSSE_SUPPORT_SIGNALS_H
 #define MOUSSE_SUPPORT_SIGNALS_H

@@ -116,7 +116,8 @@ static void write_copy(background_save *b)
   if (r->metrics >= 0 && fdatasync(r->metrics) != 0) b->sync_error = errno;
   checkpoint_make_room(r->root, r->bytes, b->state.step, r->intact, &r->rule, &notices);
   b->status = checkpoint_write(r->root, &b->content, &numbers, &b->error);
-  if (b->status == MOUSSE_OK) checkpoint_prune(r->root, b->state.step, &r->rule, &notices);
+  if (b->status == MOUSSE_OK && !r->keep_all)
+    checkpoint_prune(r->root, b->state.step, &r->rule, &notices);
   atomic_store(&b->finished, true);
 }
 

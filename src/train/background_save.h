@@ -21,6 +21,7 @@
 typedef struct save_request {
   const char *root;     /* borrowed: the folder of checkpoints */
   checkpoint_rule rule; /* which others stay */
+  bool keep_all;        /* afterwards: all of them do */
   uint64_t bytes;       /* of a checkpoint, about: room is made for it */
   uint64_t intact; /* the step of a checkpoint that stays until this one is there; 0: none */
   int metrics;     /* owned: a descriptor to be synced first; -1: none */

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/utf8.h"
 #include "support/json_lines.h"
 #include "train/tensorboard.h"
@@ -20,12 +21,18 @@
 
 #define METRICS_NAME "metrics.jsonl"
 
-static void give_up(train_metrics *m, metrics_file *file, const char *action)
+static void drop(train_metrics *m, metrics_file *file, const char *reason)
 {
-  run_notify(&m->notices, "%s: cannot %s: %s; the run goes on without it", file->path, action,
-             strerror(errno));
+  run_notify(&m->notices, "%s; the run goes on without it", reason);
   if (file->descriptor >= 0) close(file->descriptor);
   file->descriptor = -1;
+}
+
+static void give_up(train_metrics *m, metrics_file *file, const char *action)
+{
+  mo_error reason;
+  mo_fail(&reason, MOUSSE_IO, "%s: cannot %s: %s", file->path, action, strerror(errno));
+  drop(m, file, reason.text);
 }
 
 static void append(train_metrics *m, metrics_file *file, const void *data, size_t bytes)
@@ -60,35 +67,38 @@ static void open_file(train_metrics *m, metrics_file *file, const char *director
   }
 }
 
-/* How much of the text consists of whole lines of steps up to `step`. Every line starts with
- * {"step": N. */
-static size_t lines_up_to(const char *text, size_t size, uint64_t step)
+/* The whole lines of steps up to `step`, from the first on. Every line starts with {"step": N. */
+typedef struct kept_lines {
+  uint64_t step;
+  size_t bytes;
+  bool over; /* another line has come */
+} kept_lines;
+
+static mousse_status keep_line(void *context, const char *line, size_t size, mo_error *error)
 {
   static const char start[] = "{\"step\": ";
-  size_t kept = 0;
-  while (kept < size) {
-    const char *line = text + kept, *end = memchr(line, '\n', size - kept);
-    if (end == NULL || strncmp(line, start, strlen(start)) != 0 ||
-        !isdigit((unsigned char)line[strlen(start)])) /* else what follows would be read */
-      break;
-    if (strtoull(line + strlen(start), NULL, 10) > step) break;
-    kept = (size_t)(end + 1 - text);
-  }
-  return kept;
+  const size_t length = strlen(start);
+  kept_lines *kept = context;
+  kept->over = size <= length || line[size - 1] != '\n' || memcmp(line, start, length) != 0 ||
+               !isdigit((unsigned char)line[length]) ||
+               strtoull(line + length, NULL, 10) > kept->step;
+  if (kept->over) return mo_fail(error, MOUSSE_OUT_OF_RANGE, "not kept");
+  kept->bytes += size;
+  return MOUSSE_OK;
 }
 
+/* Read in parts: there may be more lines than memory. */
 static void cut_back(train_metrics *m, metrics_file *file, uint64_t step)
 {
-  mo_map map = {0};
+  kept_lines kept = {.step = step};
+  mo_error error = {{0}};
   if (file->descriptor < 0) return;
-  /* Mapped: it may have more lines than there is memory. */
-  if (step > 0 && mo_map_open(&map, file->path, NULL) != MOUSSE_OK) {
-    give_up(m, file, "read");
+  if (step > 0 && mo_lines_read(file->path, keep_line, &kept, &error) != MOUSSE_OK &&
+      !kept.over) {
+    drop(m, file, error.text);
     return;
   }
-  const size_t kept = lines_up_to((const char *)map.data, map.size, step);
-  mo_map_close(&map);
-  if (ftruncate(file->descriptor, (off_t)kept) != 0) give_up(m, file, "cut back");
+  if (ftruncate(file->descriptor, (off_t)kept.bytes) != 0) give_up(m, file, "cut back");
 }
 
 static double wall_time(void)
@@ -287,13 +297,14 @@ void metrics_observe(void *metrics, const char *matrix, const char *quantity, do
 mousse_status metrics_copy(const char *from, const char *to, uint64_t step, mo_error *error)
 {
   char source[4096], target[4096];
+  kept_lines kept = {.step = step};
   mo_map map;
   MO_TRY(mo_path_join(source, sizeof source, from, METRICS_NAME, error));
   MO_TRY(mo_path_join(target, sizeof target, to, METRICS_NAME, error));
   if (access(source, F_OK) != 0) return MOUSSE_OK;
   MO_TRY(mo_map_open(&map, source, error));
-  const mousse_status status = mo_file_write(
-      target, map.data, lines_up_to((const char *)map.data, map.size, step), error);
+  (void)mo_lines_take(source, (const char *)map.data, map.size, keep_line, &kept, NULL);
+  const mousse_status status = mo_file_write(target, map.data, kept.bytes, error);
   mo_map_close(&map);
   return status;
 }

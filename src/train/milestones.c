@@ -107,14 +107,15 @@ static bool is_skipping(const trainer *t)
   return t->session.state.skipped_in_row > 0;
 }
 
-/* Saves during steps that are skipped take no other one's place. */
+/* Saves during steps that are skipped take no other one's place, but on a disk without room. */
 static save_request request_of(const trainer *t)
 {
-  const uint64_t last = is_skipping(t) ? UINT64_MAX : (uint64_t)t->run->keep_last;
+  const uint64_t last = (uint64_t)t->run->keep_last;
   return (save_request){.root = t->session.checkpoints,
                         .rule = {last, (uint64_t)t->run->keep_every, t->run->keep_best, 0},
                         .bytes = t->session.checkpoint_bytes,
                         .intact = t->saved,
+                        .keep_all = is_skipping(t),
                         .metrics = -1};
 }
 
@@ -134,7 +135,7 @@ static mousse_status save_in_place(trainer *t, const checkpoint_content *content
   if (first) checkpoint_make_room(r.root, r.bytes, step, r.intact, &r.rule, &t->notices);
   MO_TRY(checkpoint_save(r.root, content, error));
   note_saved(t, step);
-  if (first) checkpoint_prune(r.root, step, &r.rule, &t->notices);
+  if (first && !r.keep_all) checkpoint_prune(r.root, step, &r.rule, &t->notices);
   return MOUSSE_OK;
 }
 
@@ -222,7 +223,7 @@ static mousse_status save_and_wait(trainer *t, mo_error *error)
 }
 
 /* A save that fails on the way is tried again at the next occasion; the last one must work. While
- * steps are skipped, only what was asked for is saved. */
+ * steps are skipped, only what was asked for is saved; what was due comes after them. */
 mousse_status milestone_save(trainer *t, mo_error *error)
 {
   const uint64_t step = t->session.state.step;
@@ -230,8 +231,9 @@ mousse_status milestone_save(trainer *t, mo_error *error)
   const bool wanted = t->save_wanted || t->best_wanted;
   t->best_wanted = false;
   if (session_is_over(&t->session) || t->stop != 0) return save_and_wait(t, error);
-  if (!wanted && (is_skipping(t) || !trainer_due(step, t->run->checkpoint_freq)))
-    return MOUSSE_OK;
+  t->due = t->due || trainer_due(step, t->run->checkpoint_freq);
+  if (!wanted && (is_skipping(t) || !t->due)) return MOUSSE_OK;
+  t->due = false;
   const mousse_status status = save(t, &reason);
   if (status == MOUSSE_COMM) return mo_fail(error, status, "%s", reason.text);
   if (status != MOUSSE_OK)

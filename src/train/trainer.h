@@ -22,6 +22,7 @@ typedef struct trainer {
   int stop;            /* the signal that ends the run; 0: none */
   bool save_wanted;    /* a signal asked for a checkpoint */
   bool best_wanted;    /* a new lowest validation loss asks for one */
+  bool due;            /* one was due since the last, at a step that was skipped perhaps */
   run_alarms alarms;
 } trainer;
 
