@@ -169,7 +169,7 @@ static bool has_all_seeds(const study_evidence *e, const study_cell *c)
 const char *cell_verdict(const study_evidence *e, const study_cell *c,
                          const study_cell *opponent)
 {
-  if (c->seed_count == 0 || opponent->seed_count == 0) return "behind in the search";
+  if (c->seed_count == 0) return "behind in the search";
   if (!has_all_seeds(e, c) || !has_all_seeds(e, opponent)) return "not all seeds ended";
   return run_mean_verdict(run_group_paired(cell_group(e, c), cell_group(e, opponent)));
 }

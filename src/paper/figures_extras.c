@@ -46,7 +46,8 @@ static void add_pair(const study_evidence *e, const char *extra, json_t *table, 
   results_text(row, name);
   results_number(row, gain.difference.mean);
   results_number(row, run_mean_margin(gain.difference));
-  results_text(row, cell_verdict(e, ours, theirs));
+  const bool both_run = ours->seed_count > 0 && theirs->seed_count > 0;
+  results_text(row, both_run ? cell_verdict(e, ours, theirs) : "not run");
   results_number(row, gain.steps.value);
   results_category(categories, name);
   results_point(series, (double)json_array_size(json_object_get(table, "rows")) - 1,

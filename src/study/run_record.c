@@ -198,7 +198,8 @@ static bool took_all_steps(const run_record *record)
 bool run_record_is_complete(const run_record *record, bool over)
 {
   return record->result.status == RECORD_COMPLETE ||
-         (record->result.status == RECORD_UNKNOWN && over && record->end != RUN_END_FAILED);
+         (record->result.status == RECORD_UNKNOWN && record->end != RUN_END_FAILED &&
+          (over || record->end == RUN_END_COMPLETE));
 }
 
 /* What follows from what was read. */
@@ -209,8 +210,10 @@ static mousse_status conclude(run_record *record, mo_error *error)
     record->final_loss = record->validations[record->validation_count - 1].loss;
     record->final_bits = record->validations[record->validation_count - 1].bits_per_byte;
   }
-  record->complete =
-      run_record_is_complete(record, took_all_steps(record) || lost_patience(record));
+  const bool over = took_all_steps(record) || lost_patience(record);
+  record->complete = run_record_is_complete(record, over);
+  /* One that went on without validation data: its last validation is of another model. */
+  if (record->end == RUN_END_COMPLETE && !over) record->final_loss = record->final_bits = NAN;
   return MOUSSE_OK;
 }
 

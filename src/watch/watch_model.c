@@ -102,14 +102,22 @@ static void met(void *user, const char *path)
     insert(m, index, path);
 }
 
-/* Runs that are new, and those that are gone. A run that was not met because something failed is
- * not gone. */
+static bool is_gone(const watch_model *m, const watched_run *run)
+{
+  const int directory = place_directory(m->root, run->path);
+  if (directory < 0) return place_is_absent(errno);
+  close(directory);
+  return false;
+}
+
+/* Runs that are new, and those that are gone. A run that was not met because something failed may
+ * still be there. */
 static void walk(watch_model *m)
 {
   for (size_t i = 0; i < m->count; i++) m->runs[i]->present = false;
-  if (!run_tree_walk(m->root, met, m)) return;
+  const bool saw_all = run_tree_walk(m->root, met, m);
   for (size_t i = m->count; i > 0; i--) {
-    if (m->runs[i - 1]->present) continue;
+    if (m->runs[i - 1]->present || (!saw_all && !is_gone(m, m->runs[i - 1]))) continue;
     drop(m, i - 1);
     m->list_version = ++m->version;
   }

@@ -54,13 +54,15 @@ void watched_run_close(watched_run *run)
 /* A run holds a lock on its file `lock`. Asking for that lock could keep a run from starting, so
  * it is looked up in the kernel's list. That has no locks of other machines, and those of btrfs
  * under another device: a run that started, and whose metrics grew in the last minute, counts as
- * running as well. Where there is no list, so does one of before there were events. */
+ * running as well, unless a study has said how it ended. Where there is no list, so does one of
+ * before there were events. */
 static bool is_running(const watched_run *run, int directory, const lock_list *locks)
 {
   struct stat file;
   const run_end end = run->record.end;
   if (fstatat(directory, "lock", &file, AT_SYMLINK_NOFOLLOW) != 0) return false;
   if (lock_list_has(locks, &file)) return true;
+  if (run->record.result.status != RECORD_UNKNOWN) return false;
   if (end != RUN_END_OPEN && (locks->is_known || end != RUN_END_UNKNOWN)) return false;
   return fstatat(directory, "metrics.jsonl", &file, AT_SYMLINK_NOFOLLOW) == 0 &&
          time(NULL) - file.st_mtim.tv_sec < RECENT_SECONDS;

@@ -365,6 +365,10 @@ static void a_run_whose_lock_is_not_seen_is_running(void **state)
   append(state, "a/metrics.jsonl", STEP(2, 5));
   watch_model_refresh(&m);
   assert_string_equal(watched_run_state(m.runs[0]), "running");
+  append(state, "a/result.json", "{\"status\": \"hopeless\"}"); /* by a study that killed it */
+  watch_model_refresh(&m);
+  assert_string_equal(watched_run_state(m.runs[0]), "hopeless");
+  assert_int_equal(unlink(scratch_path(state, "a/result.json")), 0);
   append(state, "a/events.jsonl", ENDED(2, "asked to stop"));
   watch_model_refresh(&m);
   assert_string_equal(watched_run_state(m.runs[0]), "stopped");
