@@ -18,7 +18,7 @@ mousse_status evidence_read(study_evidence *evidence, const study_protocol *prot
                             const study_runs *runs, mo_error *error);
 void evidence_release(study_evidence *evidence);
 
-/* The seeds of a cell at its best learning rate; empty: all its runs diverged. */
+/* The seeds of a cell at its best learning rate; empty: all its runs diverged, or none decide. */
 const run_group *cell_group(const study_evidence *evidence, const study_cell *cell);
 /* The mean of their final losses, and what became of a cell that has none. */
 void cell_loss_text(const study_evidence *evidence, const study_cell *cell, char text[64]);
@@ -49,7 +49,8 @@ cell_gain cell_gain_over(const study_evidence *evidence, const study_cell *cell,
 double regime_slope(const study_evidence *evidence, int regime);
 
 /* The difference in words (run_mean_verdict). Seeds that diverged would drop out of the pairs and
- * leave the others to decide: then it says so, and nobody is better. */
+ * leave the others to decide: then it says so, and nobody is better. So it is with a cell that was not
+ * run with them, as it was behind in its search. */
 const char *cell_verdict(const study_evidence *evidence, const study_cell *cell,
                          const study_cell *opponent);
 bool cell_is_better(const study_evidence *evidence, const study_cell *cell,
