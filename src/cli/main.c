@@ -5,10 +5,13 @@
 #include "cli/help.h"
 #include "cli/next_step.h"
 #include "cli/terminal.h"
+#include "linalg/blas_core.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int exit_code(mousse_status status)
 {
@@ -69,9 +72,18 @@ static const cli_command *choose_command(const char *name, mo_error *error)
   return command;
 }
 
+/* OpenBLAS has chosen its kernels before main; where it does not know the processor, the program
+ * starts once more and tells it. If that fails, it is slower and no less right. */
+static void choose_blas_core(char **argv)
+{
+  const char *core = mo_blas_better_core();
+  if (core != NULL && setenv("OPENBLAS_CORETYPE", core, 1) == 0) execv("/proc/self/exe", argv);
+}
+
 int main(int argc, char **argv)
 {
   mo_error error = {{0}};
+  choose_blas_core(argv);
   terminal_open_descriptors();
   signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, with a sentence */
   signal(SIGPIPE, SIG_IGN); /* `mousse data | head` ends with a message, not a signal */

@@ -2,6 +2,7 @@
 #include "linalg/block_gemm.h"
 
 #include "base/simd.h"
+#include "linalg/blas_core.h"
 #include "linalg/gemm_strip.h"
 #include "linalg/lanes.h"
 
@@ -225,7 +226,8 @@ static strip_speed speed_of_strips(void)
 {
   /* AMD's processors with AVX-512: OpenBLAS 0.3.21 runs what it wrote for Intel's. */
   if (__builtin_cpu_supports("avx512f"))
-    return __builtin_cpu_is("amd") ? FAST_FOR_ROWS : SLOW_STRIPS;
+    return __builtin_cpu_is("amd") || mo_blas_better_core() != NULL ? FAST_FOR_ROWS
+                                                                    : SLOW_STRIPS;
 #if !defined(__clang__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return FAST_FOR_SMALL;
 #endif

@@ -1,6 +1,7 @@
 """Help, suggestions, exit codes, and the manual page that is made from the same tables."""
 import json
 import os
+import platform
 import re
 import subprocess
 import unittest
@@ -23,6 +24,17 @@ class Usage(ProgramTest):
     def test_version(self):
         self.assertRegex(self.output("version").decode(), r"^mousse \d+\.\d+\.\d+\n")
         self.assertEqual(self.output("--version"), self.output("version"))
+
+    def test_kernels_of_the_blas(self):
+        """A processor that OpenBLAS does not know is not computed on by the kernels of 2004; a core asked for is taken."""
+        def blas(core=None):
+            others = {key: value for key, value in os.environ.items() if key != "OPENBLAS_CORETYPE"}
+            own = {} if core is None else {"OPENBLAS_CORETYPE": core}
+            return subprocess.run([MOUSSE, "version"], env={**others, **own}, capture_output=True, check=True).stdout.decode()
+        if "instruction set: AVX" in blas():
+            self.assertNotIn("Prescott", blas())
+        if "DYNAMIC_ARCH" in blas() and platform.machine() == "x86_64":
+            self.assertIn("Prescott", blas("Prescott"))
 
     def test_mistakes(self):
         self.assertIn("did you mean 'tokenize'", self.failure(2, "tokenise"))
