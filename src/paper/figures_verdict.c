@@ -121,32 +121,74 @@ static void add_verdicts(const study_evidence *e, json_t *figure)
     }
 }
 
-/* Directly, without the slope: fewer steps of ours against all of Muon's. */
-static void add_shorter(const study_evidence *e, json_t *figure)
+/* Both with the same optimizer for embedding and head: is what Mousse adds still there? */
+static void add_throughout(const study_evidence *e, json_t *figure)
 {
   static const char *const columns[] = {
-      "contender", "regime", "steps", "final loss", "to Muon with all of them, ±95%",
-      "in words",  NULL};
+      "regime", "Mousse to Muon, ±95%", "in words", "steps saved, %", "95%: from",
+      "to",     "seconds saved, %",     NULL};
   json_t *table = NULL;
   for (int regime = 0; regime < e->protocol->scale->regime_count; regime++) {
-    const study_cell *c = find(e, regime, "mousse no-graft, shorter");
-    char loss[64], text[64];
-    if (c == NULL) continue;
-    const run_mean difference =
-        run_group_paired(cell_group(e, c), cell_group(e, find(e, regime, "muon")));
+    const study_cell *ours = find(e, regime, "mousse throughout"),
+                     *theirs = find(e, regime, "muon throughout");
+    char text[64];
+    if (ours == NULL || theirs == NULL) continue;
+    const cell_gain gain = cell_gain_over(e, ours, theirs);
     if (table == NULL)
-      table = results_table(figure, "With fewer steps against all of Muon's", columns);
+      table = results_table(
+          figure,
+          "Mousse throughout against Muon throughout: both orthogonalise embedding and head",
+          columns);
     json_t *row = results_row(table);
-    cell_loss_text(e, c, loss);
-    difference_text(&difference, text);
-    results_text(row, "mousse no-graft");
+    difference_text(&gain.difference, text);
     results_text(row, regime_name(e, regime));
-    results_number(row, (double)c->run.num_iterations);
-    results_text(row, loss);
     results_text(row, text);
-    results_text(row, run_mean_verdict(difference));
-    cell_name_runs(e, c, figure);
+    results_text(row, cell_verdict(e, ours, theirs));
+    results_number(row, gain.steps.value);
+    results_number(row, gain.steps.low);
+    results_number(row, gain.steps.high);
+    results_number(row, gain.seconds);
   }
+}
+
+/* Directly, without the slope: fewer steps of ours against all of Muon's. */
+static void add_shorter_row(const study_evidence *e, int regime, const char *ours,
+                            const char *theirs, json_t *figure, json_t **table)
+{
+  static const char *const columns[] = {
+      "contender",        "regime",   "steps", "final loss", "against all steps of",
+      "difference, ±95%", "in words", NULL};
+  char label[96], loss[64], text[64];
+  snprintf(label, sizeof label, "%s, shorter", ours);
+  const study_cell *c = find(e, regime, label), *opponent = find(e, regime, theirs);
+  if (c == NULL || opponent == NULL) return;
+  if (*table == NULL)
+    *table = results_table(figure, "With fewer steps against all of the opponent's", columns);
+  const run_mean difference = run_group_paired(cell_group(e, c), cell_group(e, opponent));
+  json_t *row = results_row(*table);
+  cell_loss_text(e, c, loss);
+  difference_text(&difference, text);
+  results_text(row, ours);
+  results_text(row, regime_name(e, regime));
+  results_number(row, (double)c->run.num_iterations);
+  results_text(row, loss);
+  results_text(row, theirs);
+  results_text(row, text);
+  results_text(row, run_mean_verdict(difference));
+  cell_name_runs(e, c, figure);
+}
+
+static void add_shorter(const study_evidence *e, json_t *figure)
+{
+  static const struct {
+    const char *ours, *theirs;
+  } pairs[] = {{"mousse no-graft", "muon"},
+               {"mousse throughout", "muon"},
+               {"mousse throughout", "muon throughout"}};
+  json_t *table = NULL;
+  for (int regime = 0; regime < e->protocol->scale->regime_count; regime++)
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+      add_shorter_row(e, regime, pairs[i].ours, pairs[i].theirs, figure, &table);
 }
 
 /* The ends of the runs, a chart for each regime. */
@@ -221,6 +263,7 @@ void figure_verdict(const study_evidence *e, json_t *figure)
   draw_scaling(e, figure);
   add_control(e, figure);
   add_verdicts(e, figure);
+  add_throughout(e, figure);
   add_shorter(e, figure);
   draw_curves(e, figure);
   for (size_t who = 0; who < study_contender_count && used + 80 < sizeof text; who++) {

@@ -133,6 +133,7 @@ static mousse_status set_cell(study_cell *cell, const study_scale *scale, const 
   MO_TRY(
       set(&cell->run, "scheduler_type", plan->schedule == STUDY_WSD ? "wsd" : "cosine", error));
   MO_TRY(set(&cell->run, "optimizer", who->optimizer, error));
+  MO_TRY(set(&cell->run, "embed_lr_factor", "1", error)); /* as archived runs have it */
   MO_TRY(set(&cell->run, "data_dir", plan->data_dir, error));
   MO_TRY(set_all(&cell->run, who->options, error));
   if (plan->options != NULL) MO_TRY(set_all(&cell->run, plan->options, error));
@@ -344,6 +345,8 @@ mousse_status protocol_plan(study_protocol *p, const study_scale *scale, study_r
     MO_TRY(add_contenders(p, STUDY_COSINE, regime, request, data_dir, error));
     MO_TRY(add_shorter(p, "muon", "muon, shorter", regime, slope, data_dir, error));
     MO_TRY(add_shorter(p, "mousse no-graft", "mousse no-graft, shorter", regime,
+                       slope & FIGURE_BIT(verdict), data_dir, error));
+    MO_TRY(add_shorter(p, "mousse throughout", "mousse throughout, shorter", regime,
                        slope & FIGURE_BIT(verdict), data_dir, error));
   }
   MO_TRY(add_shorter(p, "mousse", "mousse, shorter", 0, own, data_dir, error));

@@ -29,8 +29,10 @@ enum {
   STUDY_WAVE = 4            /* runs of a search between two looks at it */
 };
 
-/* Nats, with one seed: further behind after a search, the runs that decide would only confirm it. */
-#define STUDY_BEHIND 0.03
+/* Nats, with one seed: further behind after a search, the runs that decide would only confirm it.
+ * What is added to a contender is to help; of a switch it is asked what it costs. */
+#define STUDY_BEHIND       0.03
+#define STUDY_EXTRA_BEHIND 0.01
 
 typedef enum study_schedule { STUDY_COSINE, STUDY_WSD } study_schedule;
 

@@ -222,7 +222,8 @@ static bool lost_its_search(const study_protocol *p, const study_cell *cell)
   const study_cell *home = home_of(p, cell);
   return !cell->contender && cell->follows == SIZE_MAX && home != NULL &&
          cell->regime == home->regime && cell->schedule == home->schedule &&
-         cell_behind(cell, home) > STUDY_BEHIND;
+         cell_behind(cell, home) >
+             (cell->figures & FIGURE_BIT(extras) ? STUDY_EXTRA_BEHIND : STUDY_BEHIND);
 }
 
 mousse_status protocol_add_seeds(study_protocol *p, int regime, study_runs *runs,

@@ -10,14 +10,18 @@
 
 enum { EMBED, HEAD, DECAY, MEMORY, SCALAR };
 
-static const char scalar_memory[] = "scalar.beta2";
-
 const char *const study_detail_names[STUDY_DETAILS] = {"embed", "head", "decay", "memory",
                                                        "scalar"};
 
 static double factor_of(int which, int at)
 {
   return pow(which == DECAY ? 4 : 2, 0.5 * at);
+}
+
+/* The memory of what trains embedding and head: Lion's, or a momentum. */
+static const char *scalar_memory(const train_options *run)
+{
+  return options_of_algorithm(run->scalar_opt, "mu") != NULL ? "scalar.mu" : "scalar.beta2";
 }
 
 /* The library's default of "opt.beta" or "scalar.beta2". */
@@ -46,7 +50,7 @@ static double value_of(const train_options *run, size_t width, int which, double
   case DECAY:
     return factor * usual_decay(run);
   default:
-    return 1 - factor * (1 - default_of(run, which == SCALAR ? scalar_memory : memory));
+    return 1 - factor * (1 - default_of(run, which == SCALAR ? scalar_memory(run) : memory));
   }
 }
 
@@ -54,7 +58,7 @@ mousse_status details_set(train_options *run, size_t width, const int at[STUDY_D
                           const char *memory, mo_error *error)
 {
   const char *const keys[STUDY_DETAILS] = {"embed_lr_factor", "head_lr_factor",
-                                           "opt.weight_decay", memory, scalar_memory};
+                                           "opt.weight_decay", memory, scalar_memory(run)};
   for (int i = 0; i < STUDY_DETAILS; i++)
     if (at[i] != 0)
       MO_TRY(options_set_number(run, keys[i],

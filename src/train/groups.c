@@ -14,9 +14,23 @@ bool groups_are_alike(const train_options *run)
   return strcmp(run->optimizer, "adamw") == 0;
 }
 
+static bool has_option(const char *algorithm, const char *name)
+{
+  return options_of_algorithm(algorithm, name) != NULL;
+}
+
+/* Sets singular values to one: then a learning rate says how far each row of a tall matrix moves,
+ * not each element. */
+static bool orthogonalises(const char *algorithm)
+{
+  return has_option(algorithm, "newton_schulz");
+}
+
+/* Vectors have no singular values. */
 const char *groups_algorithm(const train_options *run, gpt_role role)
 {
-  return role == GPT_MATRIX || groups_are_alike(run) ? run->optimizer : run->scalar_opt;
+  if (role == GPT_MATRIX || groups_are_alike(run)) return run->optimizer;
+  return role == GPT_VECTOR && orthogonalises(run->scalar_opt) ? "lion" : run->scalar_opt;
 }
 
 const char *groups_role_name(gpt_role role)
@@ -30,10 +44,15 @@ const char *groups_role_name(gpt_role role)
 
 double groups_lr_factor(const train_options *run, gpt_role role, size_t width)
 {
-  if (role == GPT_MATRIX) return 1;
-  if (role == GPT_EMBED || role == GPT_VECTOR) return run->embed_lr_factor;
-  if (run->head_lr_factor > 0) return run->head_lr_factor;
-  return groups_are_alike(run) ? 1 : 1 / sqrt((double)width);
+  const bool rows = !groups_are_alike(run) && orthogonalises(run->scalar_opt);
+  const double root = sqrt((double)width);
+  if (role == GPT_MATRIX || (role == GPT_VECTOR && rows)) return 1;
+  if (role == GPT_HEAD) {
+    if (run->head_lr_factor > 0) return run->head_lr_factor;
+    return groups_are_alike(run) || rows ? 1 : 1 / root;
+  }
+  if (run->embed_lr_factor > 0) return run->embed_lr_factor;
+  return rows ? 2 * root : 1; /* the rows of a new embedding are as long as the root */
 }
 
 mousse_status groups_fail(const train_groups *groups, mousse_status status, mo_error *error)
@@ -80,11 +99,6 @@ static const char *our_word(const train_groups *groups, const train_options *run
   return text;
 }
 
-static bool has_option(const char *algorithm, const char *name)
-{
-  return options_of_algorithm(algorithm, name) != NULL;
-}
-
 static mousse_status set_text(const train_groups *groups, const train_options *run, int group,
                               const char *key, const char *name, const char *value,
                               mo_error *error)
@@ -128,7 +142,9 @@ static mousse_status set_library_options(const train_groups *groups, const train
 {
   for (size_t i = 0; i < run->option_count; i++) {
     const train_option *option = &run->options[i];
-    if (option->scalar == scalar)
+    const bool own =
+        !scalar || strcmp(groups_algorithm(run, (gpt_role)group), run->scalar_opt) == 0;
+    if (option->scalar == scalar && own)
       MO_TRY(set_text(groups, run, group, option->name, option->name, option->value, error));
   }
   return MOUSSE_OK;

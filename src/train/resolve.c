@@ -90,6 +90,8 @@ static mousse_status resolve_optimizers(train_options *run, const gpt_config *co
 
 static void resolve_factors(train_options *run, const gpt_config *config)
 {
+  if (run->embed_lr_factor == 0)
+    run->embed_lr_factor = groups_lr_factor(run, GPT_EMBED, config->n_embd);
   if (run->head_lr_factor == 0)
     run->head_lr_factor = groups_lr_factor(run, GPT_HEAD, config->n_embd);
   if (groups_are_alike(run) && strcmp(run->scalar_opt, "lion") == 0) /* not given */
