@@ -8,6 +8,7 @@
 #include "comm/ranks.h"
 #include "train/rank_plan.h"
 #include "train/run_model.h"
+#include "train/scalar_opt.h"
 
 #include <stdio.h>
 
@@ -62,7 +63,7 @@ static void print_head(const train_options *run, const gpt_config *c, const plan
            TABLE_NUMBER(gpt_flops_per_token(c, c->sequence_len) * tokens / 1e12));
   terminal_label(stdout, "step", text);
   snprintf(text, sizeof text, "%s%s%s%s", run->optimizer, alike ? "" : ", ",
-           alike ? "" : run->scalar_opt,
+           alike ? "" : options_scalar(run),
            alike ? " for all tensors" : " for embedding and head");
   terminal_label(stdout, "optimizer", text);
   snprintf(text, sizeof text, "%s, %s GFLOP/s, %.3g GB/s, %.3g us per message",

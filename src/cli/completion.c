@@ -59,7 +59,7 @@ static const char *given(const request *r, const char *option, const char *other
 
 static const char *optimizer_of(const request *r, bool scalar)
 {
-  return scalar ? given(r, "scalar_opt", "lion") : given(r, "optimizer", "mousse");
+  return scalar ? given(r, "scalar_opt", "normuon") : given(r, "optimizer", "mousse");
 }
 
 static void offer_optimizer_options(const request *r, bool scalar)

@@ -2,6 +2,7 @@
 #include "study/details.h"
 
 #include "train/groups.h"
+#include "train/scalar_opt.h"
 
 #include <math.h>
 #include <mousse/mousse.h>
@@ -21,13 +22,14 @@ static double factor_of(int which, int at)
 /* The memory of what trains embedding and head: Lion's, or a momentum. */
 static const char *scalar_memory(const train_options *run)
 {
-  return options_of_algorithm(run->scalar_opt, "mu") != NULL ? "scalar.mu" : "scalar.beta2";
+  return options_of_algorithm(options_scalar(run), "mu") != NULL ? "scalar.mu" : "scalar.beta2";
 }
 
 /* The library's default of "opt.beta" or "scalar.beta2". */
 static double default_of(const train_options *run, const char *key)
 {
-  const char *algorithm = strncmp(key, "scalar.", 7) == 0 ? run->scalar_opt : run->optimizer;
+  const char *algorithm =
+      strncmp(key, "scalar.", 7) == 0 ? options_scalar(run) : run->optimizer;
   const mousse_option *option = options_of_algorithm(algorithm, strchr(key, '.') + 1);
   return option != NULL ? option->initial : NAN;
 }

@@ -3,6 +3,7 @@
 
 #include "train/lr_factors.h"
 #include "train/recipe_laws.h"
+#include "train/scalar_opt.h"
 #include "train/unused_options.h"
 
 #include <math.h>
@@ -30,7 +31,8 @@ static bool orthogonalises(const char *algorithm)
 const char *groups_algorithm(const train_options *run, gpt_role role)
 {
   if (role == GPT_MATRIX || groups_are_alike(run)) return run->optimizer;
-  return role == GPT_VECTOR && orthogonalises(run->scalar_opt) ? "lion" : run->scalar_opt;
+  const char *other = options_scalar(run);
+  return role == GPT_VECTOR && orthogonalises(other) ? "lion" : other;
 }
 
 const char *groups_role_name(gpt_role role)
@@ -44,7 +46,7 @@ const char *groups_role_name(gpt_role role)
 
 double groups_lr_factor(const train_options *run, gpt_role role, size_t width)
 {
-  const bool rows = !groups_are_alike(run) && orthogonalises(run->scalar_opt);
+  const bool rows = !groups_are_alike(run) && orthogonalises(options_scalar(run));
   const double root = sqrt((double)width);
   if (role == GPT_MATRIX || (role == GPT_VECTOR && rows)) return 1;
   if (role == GPT_HEAD) {
@@ -143,7 +145,7 @@ static mousse_status set_library_options(const train_groups *groups, const train
   for (size_t i = 0; i < run->option_count; i++) {
     const train_option *option = &run->options[i];
     const bool own =
-        !scalar || strcmp(groups_algorithm(run, (gpt_role)group), run->scalar_opt) == 0;
+        !scalar || strcmp(groups_algorithm(run, (gpt_role)group), options_scalar(run)) == 0;
     if (option->scalar == scalar && own)
       MO_TRY(set_text(groups, run, group, option->name, option->name, option->value, error));
   }
@@ -162,6 +164,7 @@ static const struct {
                {RECIPE_RECOMMENDED, true, "muon", "lr", "auto"},
                {RECIPE_RECOMMENDED, true, "muon", "mu", "auto"},
                {RECIPE_RECOMMENDED, false, "lion", "beta2", "auto"},
+               {RECIPE_RECOMMENDED, false, "normuon", "mu", "auto"},
                {RECIPE_PAPER, true, "mousse", "refresh_long", "1"}};
 
 static mousse_status set_recipe(const train_groups *groups, const train_options *run, int group,

@@ -3,6 +3,7 @@
 
 #include "base/parallel.h"
 #include "base/text.h"
+#include "train/scalar_opt.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -292,7 +293,7 @@ mousse_status options_check(const train_options *run, mo_error *error)
 {
   const train_schedule s = options_schedule(run);
   MO_TRY(check_algorithm("optimizer", run->optimizer, error));
-  MO_TRY(check_algorithm("scalar_opt", run->scalar_opt, error));
+  MO_TRY(check_algorithm("scalar_opt", options_scalar(run), error));
   const int64_t slices = (int64_t)options_slices(run);
   if (run->device_batch_size > 0 && run->batch_size % run->device_batch_size != 0)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,

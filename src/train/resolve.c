@@ -3,6 +3,7 @@
 
 #include "comm/comm.h"
 #include "train/groups.h"
+#include "train/scalar_opt.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -94,8 +95,14 @@ static void resolve_factors(train_options *run, const gpt_config *config)
     run->embed_lr_factor = groups_lr_factor(run, GPT_EMBED, config->n_embd);
   if (run->head_lr_factor == 0)
     run->head_lr_factor = groups_lr_factor(run, GPT_HEAD, config->n_embd);
-  if (groups_are_alike(run) && strcmp(run->scalar_opt, "lion") == 0) /* not given */
-    memcpy(run->scalar_opt, run->optimizer, sizeof run->scalar_opt);
+}
+
+/* Of files from before 'auto', "lion" is what nobody has asked for. */
+static void resolve_scalar(train_options *run)
+{
+  const char *name = options_scalar(run);
+  if (groups_are_alike(run) && strcmp(name, "lion") == 0) name = run->optimizer;
+  if (name != run->scalar_opt) snprintf(run->scalar_opt, sizeof run->scalar_opt, "%s", name);
 }
 
 mousse_status options_resolve(train_options *run, const gpt_config *config, mo_error *error)
@@ -109,6 +116,7 @@ mousse_status options_resolve(train_options *run, const gpt_config *config, mo_e
   run->sequence_length = (int64_t)config->sequence_len;
   run->vocab_size = (int64_t)config->vocab_size;
   run->lora_alpha = gpt_config_resolved(config).lora_alpha;
+  resolve_scalar(run);
   MO_TRY(resolve_optimizers(run, config, error));
   resolve_factors(run, config);
   return MOUSSE_OK;

@@ -159,6 +159,7 @@ typedef struct run_position {
   uint64_t is_new;      /* its directory is yet to be made */
   gpt_config config;
   char weights_folder[4096]; /* of the checkpoint or of --init, whose tokenizer counts; or "" */
+  char scalar_opt[OPTION_TEXT_SIZE]; /* of the checkpoint */
 } run_position;
 
 /* A new directory is not made before everything else is known to be good: a mistake must not leave
@@ -204,7 +205,7 @@ static mousse_status find_position(train_session *s, const run_notices *notices,
     MO_TRY(checkpoint_path(folder, sizeof at->weights_folder, s->checkpoints, at->step,
                            CHECKPOINT_FINAL, error));
     MO_TRY(mo_path_join(path, sizeof path, folder, "trainer.json", error));
-    MO_TRY(trainer_state_same_optimizer(path, s->given, error));
+    MO_TRY(trainer_state_same_optimizer(path, s->given, at->scalar_opt, error));
   } else if (s->given->init[0] != '\0') {
     MO_TRY(model_files_find(&files, s->given->init, NULL, error));
     memcpy(folder, files.folder, sizeof files.folder);
@@ -241,7 +242,10 @@ static mousse_status compare_with_checkpoint(train_session *s, const run_positio
                                              const run_notices *notices, mo_error *error)
 {
   option_changes changes;
-  const trainer_demand demand = {s->given, s->run, s->data.train_checksum,
+  train_options given = *s->given; /* what it leaves open is not another wish than the run's */
+  memcpy(given.scalar_opt, at->scalar_opt, sizeof given.scalar_opt);
+  if (given.embed_lr_factor == 0) given.embed_lr_factor = s->run->embed_lr_factor;
+  const trainer_demand demand = {&given, s->run, s->data.train_checksum,
                                  run_data_fingerprint(&s->data.train_set)};
   MO_TRY(checkpoint_compare(s->checkpoints, at->step, &demand, &at->config, &s->state, &changes,
                             notices, error));
@@ -314,6 +318,7 @@ static mousse_status open_at(train_session *s, const run_position *at,
                              const run_notices *notices, mo_error *error)
 {
   const mousse_comm *comm = s->comm;
+  if (at->found) memcpy(s->options.scalar_opt, at->scalar_opt, sizeof at->scalar_opt);
   MO_TRY(mo_ranks_agree(comm, options_resolve(&s->options, &at->config, error), error));
   MO_TRY(mo_ranks_agree(comm, run_data_open(&s->data, s->run, &at->config, error), error));
   MO_TRY(compare_data(s, error));

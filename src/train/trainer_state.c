@@ -32,10 +32,9 @@ trainer_state trainer_state_start(void)
 
 void trainer_state_validated(trainer_state *state, double loss)
 {
-  const validation_result result = {state->step, loss};
-  state->validation = result;
+  state->validation = (validation_result){state->step, loss};
   if (isfinite(loss) && !(state->best.loss <= loss)) {
-    state->best = result;
+    state->best = state->validation;
     state->without_best = 0;
   } else {
     state->without_best++;
@@ -246,10 +245,10 @@ static bool is_fixed(const char *key)
 static bool is_initial(const option_comparison *c, const char *key)
 {
   const bool scalar = strncmp(key, "scalar.", 7) == 0;
+  const char *text = text_of(c->now, key),
+             *optimizer = text_of(c->now, scalar ? "scalar_opt" : "optimizer");
   if (!scalar && strncmp(key, "opt.", 4) != 0) return false;
-  const mousse_option *option = options_of_algorithm(
-      text_of(c->now, scalar ? "scalar_opt" : "optimizer"), strchr(key, '.') + 1);
-  const char *text = text_of(c->now, key);
+  const mousse_option *option = options_of_algorithm(optimizer, strchr(key, '.') + 1);
   if (option == NULL) return false;
   return option->choices != NULL ? strcmp(option->choices[(int)option->initial], text) == 0
                                  : strtod(text, NULL) == option->initial;
@@ -383,18 +382,19 @@ mousse_status trainer_state_compare(const char *path, const trainer_demand *dema
 }
 
 mousse_status trainer_state_same_optimizer(const char *path, const train_options *given,
-                                           mo_error *error)
+                                           char scalar_opt[OPTION_TEXT_SIZE], mo_error *error)
 {
   json_t *object = NULL;
-  mousse_status status = MOUSSE_OK;
   MO_TRY(load(&object, path, error));
   const json_t *options = json_object_get(object, "options");
   const char *before = text_of(options, "optimizer"), *scalar = text_of(options, "scalar_opt");
+  const bool asked = !groups_are_alike(given) && strcmp(given->scalar_opt, "auto") != 0;
+  mousse_status status = MOUSSE_OK;
   if (before[0] != '\0' && strcmp(before, given->optimizer) != 0)
     status = refuse_option("optimizer", before, given->optimizer, error);
-  else if (scalar[0] != '\0' && !groups_are_alike(given) &&
-           strcmp(scalar, given->scalar_opt) != 0)
+  else if (scalar[0] != '\0' && asked && strcmp(scalar, given->scalar_opt) != 0)
     status = refuse_option("scalar_opt", scalar, given->scalar_opt, error);
+  snprintf(scalar_opt, OPTION_TEXT_SIZE, "%s", scalar[0] != '\0' ? scalar : given->scalar_opt);
   json_decref(object);
   return status;
 }

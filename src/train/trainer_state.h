@@ -56,9 +56,10 @@ typedef struct option_changes {
   char first[320]; /* the first of them, in words */
 } option_changes;
 
-/* Refuses another optimizer than the checkpoint's: all its other options depend on it. */
+/* Refuses another optimizer than the checkpoint's: all its other options depend on it. scalar_opt:
+ * the checkpoint's own, which is what 'auto' stands for from now on. */
 mousse_status trainer_state_same_optimizer(const char *path, const train_options *given,
-                                           mo_error *error);
+                                           char scalar_opt[OPTION_TEXT_SIZE], mo_error *error);
 
 /* An option that makes the checkpoint unusable is refused; other differences are counted, and
  * said. */

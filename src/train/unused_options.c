@@ -81,8 +81,9 @@ static bool is_given(const train_options *run, const char *name)
 /* Where one optimizer is used for all tensors. */
 static void tell_scalar(const train_options *run, const run_notices *notices)
 {
-  const bool given =
-      strcmp(run->scalar_opt, "lion") != 0 && strcmp(run->scalar_opt, run->optimizer) != 0;
+  const bool given = strcmp(run->scalar_opt, "auto") != 0 &&
+                     strcmp(run->scalar_opt, "lion") != 0 &&
+                     strcmp(run->scalar_opt, run->optimizer) != 0;
   if (given)
     run_notify(notices, "%s is used for all tensors: scalar_opt is ignored", run->optimizer);
   for (size_t i = 0; i < run->option_count; i++)

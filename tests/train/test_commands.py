@@ -82,7 +82,7 @@ class Commands(unittest.TestCase):
         run = ("train", "--data-dir", self.lab.data, "--out", self.lab.folder / "x", "--optimizer", "mousse")
         self.assertIn("the optimizer mousse has no option 'grft'; did you mean 'graft'?",
                       self.failure(2, *run, "--opt.grft", "1"))
-        self.assertIn("optimizer lion: beta1 = 3 is out of range", self.failure(2, *run, "--scalar.beta1", "3"))
+        self.assertIn("optimizer lion: beta1 = 3 is out of range", self.failure(2, *run, "--scalar-opt", "lion", "--scalar.beta1", "3"))
         self.assertIn("optimizer mousse: shampoo_alpha: alpha = 9 is out of range",
                       self.failure(2, *run, "--shampoo-alpha", "9"))
         self.assertIn("optimizer mousse: lr = 'abc' is not a number", self.failure(2, *run, "--lr", "abc"))
@@ -358,13 +358,28 @@ class Commands(unittest.TestCase):
         listing = json.loads(text)
         tensors = {tensor["name"]: tensor for tensor in listing["tensors"]}
         self.assertEqual(len(tensors), 2 + 4 * 6)
-        self.assertEqual(tensors["transformer.wte.weight"]["algorithm"], "lion")
+        self.assertEqual(tensors["transformer.wte.weight"]["algorithm"], "normuon")
         self.assertEqual(tensors["transformer.h.3.mlp.c_fc.weight"]["algorithm"], "muon")
         self.assertEqual(tensors["transformer.h.3.mlp.c_fc.weight"]["shape"], [512, 128])
-        self.assertAlmostEqual(tensors["lm_head.weight"]["lr"], 0.08 / 128 ** 0.5)
+        self.assertAlmostEqual(tensors["lm_head.weight"]["lr"], 0.08)
+        self.assertAlmostEqual(tensors["transformer.wte.weight"]["lr"], 0.08 * 2 * 128 ** 0.5)
         self.assertEqual(tensors["lm_head.weight"]["weight_decay"], 0)
         self.assertEqual(listing["parameters"], sum(a * b for a, b in
                                                     (t["shape"] for t in tensors.values())))
+
+    def test_who_trains_embedding_and_head(self):
+        """NorMuon where it was measured to be better; what has no singular values never."""
+        def algorithms(*words):
+            listing = json.loads(self.lab.call("params", "--json", *words).stdout)
+            return {tensor["role"]: (tensor["algorithm"], round(tensor["lr"], 4)) for tensor in listing["tensors"]}
+        for words in (("--preset", "nano", "--recipe", "paper"), ("--preset", "nano", "--optimizer", "soap"),
+                      ("--preset", "162M"), ("--preset", "nano", "--model-dim", "512"), ("--preset", "gpt2")):
+            self.assertEqual(algorithms(*words)["embedding"][0], "lion", words)
+        self.assertEqual(algorithms("--preset", "nano", "--optimizer", "mousse")["head"], ("normuon", 0.08))
+        self.assertEqual(algorithms("--preset", "nano", "--scalar-opt", "lion", "--lr", "0.02"),
+                         {"embedding": ("lion", 0.02), "head": ("lion", 0.0018), "hidden matrix": ("muon", 0.02)})
+        self.assertEqual(algorithms("--preset", "gpt2", "--scalar-opt", "muon", "--lr", "0.02", "--embed-lr-factor", "3"),
+                         {"embedding": ("muon", 0.06), "hidden matrix": ("muon", 0.02), "gain or bias": ("lion", 0.02)})
 
     def test_help_lists_presets_and_the_optimizers_options(self):
         text = self.lab.call("train", "--help").stdout

@@ -175,10 +175,10 @@ static void groups_by_role(void **state)
 {
   static const struct {
     const char *optimizer;
-    double embed, head, matrix, decay;
-  } cases[] = {{"mousse", 0.5, 0.5 / 4, 0.5, 0.25},
-               {"soap", 0.5, 0.5 / 4, 0.5, 0.25},
-               {"adamw", 0.5, 0.5, 0.5, 0.25}};
+    double embed, head, vector;
+  } cases[] = {{"mousse", 0.5 * 2 * 4, 0.5, 0.5}, /* embedding and head by NorMuon */
+               {"soap", 0.5, 0.5 / 4, 0.5},
+               {"adamw", 0.5, 0.5, 0.5}};
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const gpt_config config = {.vocab_size = 32,
@@ -200,7 +200,7 @@ static void groups_by_role(void **state)
     if (groups_open(&groups, &run, params, NULL, &error) != MOUSSE_OK)
       fail_msg("%s", error.text);
     assert_int_equal(groups_schedule(&groups, 0.5, &error), MOUSSE_OK);
-    const double expected[] = {cases[i].embed, cases[i].head, cases[i].matrix, cases[i].embed};
+    const double expected[] = {cases[i].embed, cases[i].head, 0.5, cases[i].vector};
     assert_int_equal(groups.count, GROUP_COUNT);
     for (int role = 0; role < GROUP_COUNT; role++) {
       assert_int_equal(mousse_get(groups.optimizer, role, "lr", &value), MOUSSE_OK);
@@ -399,11 +399,17 @@ static void recipes_set_what_they_say(void **state)
                  (wanted_option[]){{GPT_MATRIX, "lr", 0.11},
                                    {GPT_MATRIX, "mu", 0.89},
                                    {GPT_MATRIX, "nesterov", 1},
-                                   {GPT_EMBED, "lr", 0.11},
-                                   {GPT_EMBED, "beta2", 0.96},
-                                   {GPT_HEAD, "beta2", 0.96}},
+                                   {GPT_EMBED, "lr", 0.11 * 2 * 4},
+                                   {GPT_HEAD, "lr", 0.11},
+                                   {GPT_EMBED, "mu", 0.89}},
                  6);
     train_options own = run;
+    tiny_set(&own, "scalar_opt", "lion");
+    check_groups(&own, 16,
+                 (wanted_option[]){{GPT_EMBED, "lr", 0.11},
+                                   {GPT_EMBED, "beta2", 0.96},
+                                   {GPT_HEAD, "beta2", 0.96}},
+                 3);
     tiny_set(&own, "lr", "0.5");
     tiny_set(&own, "opt.mu", "0.25");
     tiny_set(&own, "scalar.beta2", "0.75");
