@@ -104,6 +104,7 @@ static void details_set_options(void **state)
   char text[64];
   assert_int_equal(options_defaults(run, &error), MOUSSE_OK);
   assert_int_equal(options_set(run, "optimizer", "mousse", NULL, &error), MOUSSE_OK);
+  assert_int_equal(options_set(run, "scalar_opt", "lion", NULL, &error), MOUSSE_OK);
   details_text((int[STUDY_DETAILS]){0}, text, sizeof text);
   assert_string_equal(text, "");
   details_text((int[STUDY_DETAILS]){2, 0, -2, 2, -2}, text, sizeof text);
@@ -119,6 +120,15 @@ static void details_set_options(void **state)
   assert_int_equal(details_set(run, 64, (int[STUDY_DETAILS]){2, 2}, "", &error), MOUSSE_OK);
   assert_float_equal(run->embed_lr_factor, 4, 0); /* twice what it was set to above */
   assert_float_equal(run->head_lr_factor, 1.0 / 8, 0);
+  /* What orthogonalises has a momentum, and rates for rows. */
+  assert_int_equal(options_defaults(run, &error), MOUSSE_OK);
+  assert_int_equal(options_set(run, "scalar_opt", "normuon", NULL, &error), MOUSSE_OK);
+  assert_int_equal(details_set(run, 64, (int[STUDY_DETAILS]){2, -2, 0, 0, 2}, "", &error),
+                   MOUSSE_OK);
+  assert_float_equal(run->embed_lr_factor, 32, 0);
+  assert_float_equal(run->head_lr_factor, 0.5, 0);
+  assert_string_equal(run->options[0].name, "mu");
+  assert_string_equal(run->options[0].value, "0.9");
   mo_release(NULL, run, sizeof *run);
 }
 
@@ -277,7 +287,9 @@ static void what_loses_its_search_gets_no_seeds(void **state)
   size_t lost = 0, decided = 0, expected = 0;
   for (size_t i = 0; i < protocol.count; i++) {
     study_cell *cell = &protocol.cells[i];
-    const double behind = cell->home ? 0 : i % 2 == 0 ? 0.04 : 0.02;
+    const double limit =
+        (cell->figures & FIGURE_BIT(extras)) != 0 ? STUDY_EXTRA_BEHIND : STUDY_BEHIND;
+    const double behind = cell->home ? 0 : i % 2 == 0 ? 1.1 * limit : 0.9 * limit;
     if (cell->follows != SIZE_MAX) continue;
     search_add(&cell->tuning, (search_point){{0}}, 3.0 + behind, 0);
     cell->rate_count = 1;

@@ -99,8 +99,10 @@ class Records(unittest.TestCase):
             self.assertEqual(options["n_layer"], "2")
             self.assertEqual(options["vocab_size"], "256")
             self.assertEqual(options["slices"], "2")
-            self.assertAlmostEqual(float(options["head_lr_factor"]), 32 ** -0.5)
-            self.assertEqual(options["scalar.beta1"], "0.95")
+            self.assertAlmostEqual(float(options["embed_lr_factor"]), 2 * 32 ** 0.5)
+            self.assertEqual(options["head_lr_factor"], "1")
+            self.assertEqual(options["scalar_opt"], "normuon")
+            self.assertEqual(options["scalar.beta2"], "0.95")
             for name in ("mu", "weight_decay", "shampoo_beta", "shampoo_alpha", "adjust_lr"):
                 self.assertTrue(options[name], name)
         paper = self.lab.call(*self.lab.command(self.lab.folder / "none"), "--recipe", "paper", "--dry-run").stdout
@@ -131,8 +133,8 @@ class Records(unittest.TestCase):
     def test_a_run_of_the_first_edition_continues(self):
         """Its trainer.json is version 1, its options are not resolved, and it has one slice."""
         out, calm = self.lab.folder / "old", self.lab.folder / "one-slice"
-        self.lab.train(calm, "mousse", STEPS, "--slices", 1)
-        self.lab.train(out, "mousse", STEPS, "--slices", 1)
+        for run in (calm, out):
+            self.lab.train(run, "mousse", STEPS, "--slices", 1, "--scalar-opt", "lion")
         for step in harness.steps_of(out)[1:]:
             shutil.rmtree(out / "checkpoints" / f"step-{step:010d}")
         folder = out / "checkpoints" / "step-0000000003"
@@ -164,13 +166,22 @@ class Records(unittest.TestCase):
             path = pathlib.Path("checkpoints") / f"step-{STEPS:010d}" / name
             self.assertEqual((out / path).read_bytes(), (calm / path).read_bytes(), name)
 
+    def test_a_run_keeps_the_optimizer_of_its_embedding(self):
+        """Whoever has not asked for one gets the run's, also where a new run would get another."""
+        out = self.lab.folder / "kept"
+        self.lab.train(out, "mousse", STEPS, "--scalar-opt", "lion")
+        self.lab.train(out, "mousse", STEPS + 2)
+        self.assertEqual(options_of(out)["scalar_opt"], "lion")
+        self.assertIn("was started with scalar_opt 'lion', which cannot change to 'normuon'",
+                      self.failure(2, *self.lab.command(out, "mousse", STEPS + 4), "--scalar-opt", "normuon"))
+
     def test_an_option_that_came_later_is_no_change(self):
         """A checkpoint from before the optimizers had these options, which are at their defaults now."""
         out = self.copy("earlier")
         folder = out / "checkpoints" / f"step-{STEPS:010d}"
         state = json.loads((folder / "trainer.json").read_text())
         config = (out / "config.yaml").read_text().splitlines()
-        for key in ("opt.lr_peak", "opt.post", "scalar.beta1"):
+        for key in ("opt.lr_peak", "opt.post", "scalar.beta2"):
             del state["options"][key]
             config = [line for line in config if not line.startswith(f"{key}:")]
         (folder / "trainer.json").write_text(json.dumps(state))
