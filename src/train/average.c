@@ -3,6 +3,7 @@
 
 #include "base/parallel.h"
 #include "base/simd.h"
+#include "train/row_blocks.h"
 
 #include <string.h>
 
@@ -62,6 +63,18 @@ void average_update(weight_average *a, uint64_t step)
   mo_parallel(a->threads, (a->params->value_count + BLOCK - 1) / BLOCK, update_block, &u);
 }
 
+static mousse_status read_tensor(const weight_average *a, const gpt_tensor *t, float *values)
+{
+  const size_t count = row_block_count(a->source, t);
+  mousse_status status = MOUSSE_OK;
+  for (size_t i = 0; i < count && status == MOUSSE_OK; i++) {
+    const row_block block = row_block_at(t, count, i);
+    status = mousse_read_weights(a->source, block.name, values + block.first * t->cols,
+                                 block.rows * t->cols);
+  }
+  return status;
+}
+
 mousse_status average_refresh(weight_average *a, mo_error *error)
 {
   if (a->values == NULL || a->source == NULL) return MOUSSE_OK;
@@ -73,7 +86,7 @@ mousse_status average_refresh(weight_average *a, mo_error *error)
       memcpy(values, t->value, count * sizeof *values);
       continue;
     }
-    const mousse_status status = mousse_read_weights(a->source, t->name, values, count);
+    const mousse_status status = read_tensor(a, t, values);
     if (status != MOUSSE_OK)
       return mo_fail(error, status, "optimizer: %s", mousse_error(a->source));
   }

@@ -7,6 +7,7 @@
 #include "train/background_save.h"
 #include "train/gradient.h"
 #include "train/memory_room.h"
+#include "train/row_blocks.h"
 #include "train/step_inputs.h"
 
 #include <string.h>
@@ -26,7 +27,7 @@ static mousse_status describe(estimate_tensor *row, const gpt_tensor *t, double 
       .algorithm = t->frozen ? "frozen" : groups_algorithm(run, t->role),
       .lr = t->frozen ? 0 : factor * groups->lr[t->role],
       .weight_decay = t->frozen ? 0 : decay,
-      .state_bytes = mousse_param_state_bytes(groups->optimizer, t->name),
+      .state_bytes = row_blocks_state_bytes(groups->optimizer, t),
   };
   memcpy(row->name, t->name, sizeof row->name);
   return MOUSSE_OK;

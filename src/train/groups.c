@@ -3,6 +3,7 @@
 
 #include "train/lr_factors.h"
 #include "train/recipe_laws.h"
+#include "train/row_blocks.h"
 #include "train/scalar_opt.h"
 #include "train/unused_options.h"
 
@@ -265,17 +266,28 @@ static mousse_status find_factors(train_groups *groups, const train_options *run
   return lr_factors_find(run->lr_factor, params, groups->factors, error);
 }
 
+static mousse_status add_tensor(mousse_optimizer *optimizer, const gpt_tensor *t, double factor)
+{
+  const size_t count = row_block_count(optimizer, t);
+  mousse_status status = MOUSSE_OK;
+  for (size_t i = 0; i < count && status == MOUSSE_OK; i++) {
+    const row_block block = row_block_at(t, count, i);
+    const size_t first = block.first * t->cols; /* an outline has no memory */
+    status = mousse_add_param(optimizer, (int)t->role, block.name, block.rows, t->cols,
+                              t->value != NULL ? t->value + first : NULL,
+                              t->gradient != NULL ? t->gradient + first : NULL);
+    if (status == MOUSSE_OK && factor != 1)
+      status = mousse_set_param(optimizer, block.name, "lr_factor", factor);
+  }
+  return status;
+}
+
 static mousse_status add_tensors(const train_groups *groups, const gpt_params *params)
 {
   mousse_status status = MOUSSE_OK;
-  for (size_t i = 0; i < params->tensor_count && status == MOUSSE_OK; i++) {
-    const gpt_tensor *t = &params->tensors[i];
-    if (t->frozen) continue;
-    status = mousse_add_param(groups->optimizer, (int)t->role, t->name, t->rows, t->cols,
-                              t->value, t->gradient);
-    if (status == MOUSSE_OK && groups->factors[i] != 1)
-      status = mousse_set_param(groups->optimizer, t->name, "lr_factor", groups->factors[i]);
-  }
+  for (size_t i = 0; i < params->tensor_count && status == MOUSSE_OK; i++)
+    if (!params->tensors[i].frozen)
+      status = add_tensor(groups->optimizer, &params->tensors[i], groups->factors[i]);
   return status;
 }
 

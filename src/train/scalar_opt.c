@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* NorMuon where it was measured to be better (docs/evidence.md, "Embedding and head"): in new models of
- * moderate width. A tied embedding starts fifty times as small, other optimizers' learning rates mean
- * something else, and wide embeddings take much work memory for each thread. */
+ * moderate width. A tied embedding starts fifty times as small, and other optimizers' learning
+ * rates mean something else. */
 const char *options_scalar(const train_options *run)
 {
   enum { WIDEST = 384 };

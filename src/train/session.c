@@ -7,6 +7,7 @@
 #include "train/estimate.h"
 #include "train/model_files.h"
 #include "train/resolve.h"
+#include "train/row_blocks.h"
 #include "train/run_model.h"
 #include "train/tokenizers.h"
 
@@ -271,7 +272,7 @@ static mousse_status check_room(train_session *s, bool has_checkpoint,
   const size_t copies =
       (s->average.values != NULL ? 1u : 0u) + (s->inputs.previous.values != NULL ? 1u : 0u);
   for (size_t i = 0; i < p->tensor_count; i++)
-    s->state_bytes += mousse_param_state_bytes(s->groups.optimizer, p->tensors[i].name);
+    s->state_bytes += row_blocks_state_bytes(s->groups.optimizer, &p->tensors[i]);
   s->checkpoint_bytes = p->value_count * sizeof(float) * (1 + copies) + s->state_bytes;
   const double need = (double)s->checkpoint_bytes / 1e6, have = (double)room / 1e6;
   const double most = need * (double)(s->run->keep_last + 1 + s->run->keep_best);

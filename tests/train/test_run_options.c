@@ -4,6 +4,7 @@
 #include "told.h"
 #include "train/recipe_laws.h"
 #include "train/resolve.h"
+#include "train/row_blocks.h"
 #include "train/run_model.h"
 #include "train/session.h"
 #include "train/unused_options.h"
@@ -274,6 +275,49 @@ static void scalar_options_count(void **state)
   gpt_params_destroy(params);
 }
 
+/* What is orthogonalised is cut where it is tall: every row in one block, none twice. */
+static void tall_matrices_are_cut(void **state)
+{
+  const gpt_config config = {
+      .vocab_size = 65, .n_layer = 1, .n_head = 2, .n_embd = 8, .sequence_len = 8};
+  static const struct {
+    const char *optimizer;
+    size_t blocks;
+  } cases[] = {{"normuon", 3}, {"lion", 1}};
+  (void)state;
+  for (size_t i = 0; i < 2; i++) {
+    gpt_params *params = NULL;
+    train_groups groups;
+    train_options run;
+    mo_error error = {{0}};
+    size_t rows = 0;
+    assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+    tiny_set(&run, "scalar_opt", cases[i].optimizer);
+    tiny_set(&run, "lr_factor", "wte=0.25");
+    assert_int_equal(gpt_params_create(&params, &config, true, NULL, &error), MOUSSE_OK);
+    if (groups_open(&groups, &run, params, NULL, &error) != MOUSSE_OK)
+      fail_msg("%s", error.text);
+    const gpt_tensor *embedding = &params->tensors[0];
+    const size_t count = row_block_count(groups.optimizer, embedding);
+    assert_int_equal(count, cases[i].blocks);
+    for (size_t k = 0; k < count; k++) {
+      double factor = 0;
+      const row_block block = row_block_at(embedding, count, k);
+      assert_int_equal(block.first, rows);
+      assert_true(block.rows > 0 && (count == 1 || block.rows <= 4 * 8));
+      assert_int_equal(mousse_get_param(groups.optimizer, block.name, "lr_factor", &factor),
+                       MOUSSE_OK);
+      near(factor, 0.25, 0);
+      rows += block.rows;
+    }
+    assert_int_equal(rows, 65);
+    assert_in_range(row_blocks_state_bytes(groups.optimizer, embedding), 65 * 8 * 4,
+                    65 * 10 * 4);
+    groups_close(&groups);
+    gpt_params_destroy(params);
+  }
+}
+
 /* The paper's names reach the library's options; what an algorithm lacks is said. */
 static void paper_names(void **state)
 {
@@ -471,6 +515,7 @@ int main(void)
       cmocka_unit_test(recipes_set_what_they_say),
       cmocka_unit_test(there_is_no_law_for_others),
       cmocka_unit_test(scalar_options_count),
+      cmocka_unit_test(tall_matrices_are_cut),
       cmocka_unit_test(unused_options_are_told),
       cmocka_unit_test(paper_names),
   };
