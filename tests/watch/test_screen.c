@@ -1,0 +1,47 @@
+/* test_screen.c - the text screen of runs: what is in it fits. */
+#include "watch/run_files.h"
+#include "watch/text_screen.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Long runs and fast ones stay within their columns. */
+static void times_and_rates_fit_a_screen(void **state)
+{
+  static const struct {
+    double left, rate;
+    const char *expected;
+  } cases[] = {
+      {185, 74512, "      3:05  5.0000       -    74.5k"},
+      {86399, 999.4, "  23:59:59  5.0000       -      999"},
+      {86399.7, 999.6, "   1d 0:00  5.0000       -       1k"},
+      {86400 + 3 * 3600 + 4 * 60 + 5, 999600, "   1d 3:04  5.0000       -       1M"},
+      {100 * 86400 - 61, 2.5e6, " 99d 23:59  5.0000       -     2.5M"},
+      {123 * 86400.0, 999.7e6, "      123d  5.0000       -       1G"},
+      {NAN, NAN, "         -  5.0000       -        -"},
+  };
+  watch_model m;
+  mo_error error = {{0}};
+  make_run(state, "a", "num_iterations: 2\n", STEP(1, 5));
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mo_buffer text = {0};
+    m.runs[0]->running = true;
+    m.runs[0]->course.step_seconds = cases[i].left; /* one step is left */
+    m.runs[0]->course.tokens = (uint64_t)fmax(0, rint(cases[i].left * cases[i].rate));
+    assert_true(text_screen(&m, (screen_size){.columns = 80}, &text));
+    assert_true(mo_buffer_add(&text, "", 1));
+    assert_non_null(strstr(text.data, cases[i].expected));
+    mo_buffer_close(&text);
+  }
+  watch_model_close(&m);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      scratch_test(times_and_rates_fit_a_screen),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
