@@ -434,6 +434,80 @@ static void lines_stay_while_no_file_can_be_opened(void **state)
   close(root);
 }
 
+static void limit_files(rlim_t most)
+{
+  struct rlimit files;
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+  files.rlim_cur = most < files.rlim_max ? most : files.rlim_max;
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+}
+
+/* The smallest number that no descriptor has: with it as a limit, none can be opened. */
+static rlim_t next_descriptor(void)
+{
+  const int next = dup(0);
+  assert_true(next >= 0);
+  close(next);
+  return (rlim_t)next;
+}
+
+/* In the same way for the small files: what was known stays, and they are tried again. */
+static void small_files_are_tried_again(void **state)
+{
+  watch_model m;
+  mo_error error = {{0}};
+  lock_list locks = {.count = 1, .is_known = true};
+  make_run(state, "a", "num_iterations: 4\n", STEP(1, 5));
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  watched_run *run = m.runs[0];
+  make_run(state, "a", "num_iterations: 9\n", STEP(1, 5));
+  append(state, "a/history.jsonl", "{\"command\": [\"mousse\"]}\n");
+  append(state, "a/result.json", "{\"status\": \"hopeless\"}");
+  assert_int_equal(
+      mo_make_directories(scratch_path(state, "a/checkpoints/step-0000000001"), &error),
+      MOUSSE_OK);
+  const int directory = place_directory(m.root, "a");
+  limit_files(next_descriptor());
+  const bool news = watched_files_read(run, directory);
+  lock_list_read(&locks);
+  limit_files(1024);
+  assert_false(news);
+  assert_true(run->has_options && run->record.options.num_iterations == 4);
+  assert_true(locks.is_known && locks.count == 1);
+  assert_true(watched_files_read(run, directory));
+  assert_int_equal(run->record.options.num_iterations, 9);
+  assert_int_equal(json_array_size(run->checkpoints), 1);
+  assert_non_null(run->stretch);
+  assert_true(run->record.result.status == RECORD_HOPELESS);
+  assert_false(watched_files_read(run, directory));
+  close(directory);
+  watch_model_close(&m);
+}
+
+/* As programs leave it that copy a file over another with its time. */
+static void a_file_with_the_time_of_before_is_read_again(void **state)
+{
+  watch_model m;
+  mo_error error = {{0}};
+  struct stat info;
+  make_run(state, "a", "num_iterations: 4\n", STEP(1, 5));
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL); /* file systems count in ticks */
+  const char *path = scratch_path(state, "a/config.yaml");
+  assert_int_equal(stat(path, &info), 0);
+  FILE *file = fopen(path, "r+");
+  assert_non_null(file);
+  fputs("num_iterations: 9\n", file);
+  fclose(file);
+  const struct timespec times[2] = {info.st_atim, info.st_mtim};
+  assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+  watch_model_refresh(&m);
+  assert_int_equal(m.runs[0]->record.options.num_iterations, 9);
+  watch_model_close(&m);
+}
+
 /* As a process leaves them that was killed between making and writing them. */
 static void a_run_of_empty_files_is_a_run(void **state)
 {
@@ -466,6 +540,8 @@ int main(void)
       scratch_test(a_run_whose_lock_is_not_seen_is_running),
       scratch_test(runs_stay_while_no_file_can_be_opened),
       scratch_test(lines_stay_while_no_file_can_be_opened),
+      scratch_test(small_files_are_tried_again),
+      scratch_test(a_file_with_the_time_of_before_is_read_again),
       scratch_test(a_run_of_empty_files_is_a_run),
       cmocka_unit_test(series_keep_extremes),
       cmocka_unit_test(scanned_steps_are_the_parsed_ones),
