@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -159,6 +160,30 @@ class Requests(Case):
                 text += link.recv(4096)
         self.assertIn(b"mousse-lr0.02-seed1", text)
         self.assertEqual(self.rows(self.server)["mousse-lr0.02-seed1"]["step"], 51)
+
+    def test_news_of_more_runs_than_are_named(self):
+        """Then every page must look: one on a run that is not named would stand still."""
+        step = '{"step": %d, "tokens": 1, "loss": 1, "lr": 1, "grad_norm": 1, "seconds": 1}\n'
+        folders = [self.runs / f"many-{i:03d}" for i in range(130)]
+        for folder in folders:
+            folder.mkdir()
+            (folder / "config.yaml").write_text("num_iterations: 4\n")
+            (folder / "metrics.jsonl").write_text(step % 1)
+        wait_for(lambda: len(self.rows(self.server)) == 131, "all runs")
+        with self.server.open() as link:
+            link.sendall(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            text = b""
+            while b"}" not in text.partition(b"event: change")[2]:
+                text += link.recv(4096)
+            self.server.process.send_signal(signal.SIGSTOP)  # it sees them all at once
+            for folder in folders:
+                with open(folder / "metrics.jsonl", "a") as file:
+                    file.write(step % 2)
+            self.server.process.send_signal(signal.SIGCONT)
+            while b"}" not in text.rpartition(b"event: change")[2] or text.count(b"event: change") < 2:
+                text += link.recv(4096)
+        news = [json.loads(part.partition(b"}")[0] + b"}") for part in text.split(b"\ndata: ")[2:]]
+        self.assertTrue(any(n["list"] or "many-129" in n["runs"] for n in news), news)
 
 
 class Token(Case):
