@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 import urllib.request
 
 PROGRAM = sys.argv.pop()
@@ -209,6 +210,18 @@ class Token(Case):
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(words, done.stderr)
 
+    def test_the_browser_is_not_ended_with_the_page(self):
+        """Ctrl-C goes to all processes of a group: the browser is in another one."""
+        browser, seen = self.folder / "xdg-open", self.folder / "seen"
+        browser.write_text(f'#!/bin/sh\necho "$1" "$(cut -d" " -f5 /proc/$$/stat)" > {seen}.new && mv {seen}.new {seen}\n')
+        browser.chmod(0o755)
+        path = f"{self.folder}:{os.environ['PATH']}"
+        with unittest.mock.patch.dict(os.environ, PATH=path), server.Server(PROGRAM, self.runs, "--open") as s:
+            wait_for(seen.exists, "the browser")
+            address, group = seen.read_text().split()
+            self.assertEqual(address, s.address)
+            self.assertNotEqual(int(group), os.getpgid(s.process.pid))
+
     def test_a_port_that_is_taken(self):
         with server.Server(PROGRAM, self.runs) as first, server.Server(PROGRAM, self.runs) as second:
             self.assertNotEqual(first.port, second.port)
@@ -348,10 +361,10 @@ class Training(Case):
 
 class Beside(Case):
     def test_a_page_beside_a_run(self):
-        """train --watch: its page is there while it trains, and gone when it has ended."""
+        """train --watch: its page is there while it trains, whatever it is called, and gone when it has ended."""
         lab = harness.Lab(PROGRAM, self.folder)
-        process = subprocess.Popen([lab.program, *lab.command(self.runs / "long", "mousse", 100000), "--watch"], text=True,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        process = subprocess.Popen([lab.program, *lab.command("-long", "mousse", 100000), "--watch"], text=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=self.runs)
         try:
             address = next(line.split()[1] for line in process.stderr if line.startswith("watch "))
             wait_for(lambda: (self.steps(address) or 0) > 3, "its steps")
