@@ -38,10 +38,40 @@ static void times_and_rates_fit_a_screen(void **state)
   watch_model_close(&m);
 }
 
+static void large_losses_fit_a_screen(void **state)
+{
+  static const struct {
+    double loss;
+    const char *expected;
+  } cases[] = {{99.12345, " 99.1235 "},
+               {123.45678, "     123 "},
+               {12345.678, " 1.2e+04 "},
+               {1e300, "  1e+300 "},
+               {-1e300, " -1e+300 "}};
+  watch_model m;
+  mo_error error = {{0}};
+  make_run(state, "a", "num_iterations: 2\n", STEP(1, 5));
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mo_buffer text = {0};
+    m.runs[0]->course.loss = m.runs[0]->course.best = cases[i].loss;
+    assert_true(text_screen(&m, (screen_size){.columns = 80}, &text));
+    assert_true(mo_buffer_add(&text, "", 1));
+    const char *line = strstr(text.data, "\na ");
+    assert_non_null(line);
+    assert_non_null(strstr(line, cases[i].expected));
+    assert_true(strcspn(line + 1, "\n") <= 80);
+    mo_buffer_close(&text);
+  }
+  watch_model_close(&m);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       scratch_test(times_and_rates_fit_a_screen),
+      scratch_test(large_losses_fit_a_screen),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+import unicodedata
 import unittest
 import unittest.mock
 import urllib.request
@@ -24,6 +25,10 @@ import harness  # noqa: E402
 import made_runs  # noqa: E402
 
 SECRET = "nobody may see this"
+
+
+def columns_of(line):
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
 
 
 def wait_for(condition, what, seconds=60):
@@ -393,11 +398,12 @@ class Terminal(Case):
 
     def test_80_columns(self):
         made_runs.write_sweep(self.runs)
-        made_runs.write_run(self.runs, "lion", 0.02, 1, steps=9).rename(self.runs / "\x1b[31m red\ttab \u4e2d\u6587")
+        made_runs.write_run(self.runs, "lion", 0.02, 1, steps=9).rename(self.runs / ("\x1b[31m red\ttab " + 9 * "\u4e2d\u6587"))
         for unicode in ("C.UTF-8", "C"):
             lines = self.screen(LC_ALL=unicode, COLUMNS="80")
             self.assertEqual(len(lines), 3 + 32)
-            self.assertTrue(all(len(line) <= 80 for line in lines), lines)
+            self.assertTrue(all(columns_of(line) <= 80 for line in lines), lines)
+            self.assertEqual(len({columns_of(line[:line.index(" complete ")]) for line in lines if " complete " in line}), 1)
             self.assertFalse(any("\x1b" in line for line in lines))
             self.assertEqual(any("\u2581" in line for line in lines), unicode == "C.UTF-8")
             self.assertTrue(any("complete 100%" in line and " 3.1803 " in line for line in lines), lines)
