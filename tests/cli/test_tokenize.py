@@ -151,6 +151,15 @@ class Tokenize(ProgramTest):
         self.assertIsNone(facts["directory"])
         self.assertGreater(facts["train"]["tokens"], 0)
 
+    def test_shards_are_not_read_as_text(self):
+        self.write("a.txt", prose(60000))
+        self.output("tokenize", "a.txt", "--out", "d", "--quiet")
+        self.assertIn("d: holds token shards, not text", self.failure(2, "text", "d"))
+        self.assertIn("d: holds token shards, not text", self.failure(2, "tokenize", "a.txt", "d", "--out", "e"))
+        for words in (("a.txt", "d/text_val_000000.bin"), ("d/text_val_000000.bin", "a.txt")):
+            self.assertIn("token shards (.bin) or text, not both", self.failure(2, "text", *words))
+        self.assertFalse(os.path.exists(self.path("e")))
+
     def test_a_tokenizer_without_an_end_of_text(self):
         self.write("a.txt", prose(60000))
         self.output("tokenize", "a.txt", "--tokenizer", "train:512", "--out", "a", "--quiet")
