@@ -197,7 +197,8 @@ static mousse_status talk_at_terminal(conversation *c, bool quiet, mo_error *err
     fprintf(stderr, "Type a line; the model %s it. /help explains, Ctrl-D ends.\n",
             c->has_turns ? "answers" : "continues");
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, &before);
+  sigaction(SIGINT, NULL, &before);
+  if (terminal_is(stdin)) sigaction(SIGINT, &action, NULL); /* lines from a file end with it */
   const mousse_status status = talk(c, &editor, error);
   sigaction(SIGINT, &before, NULL);
   line_editor_close(&editor);
