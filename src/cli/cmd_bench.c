@@ -207,9 +207,33 @@ static mousse_status run_profiles(const bench_values *v, const bench_options *op
   return MOUSSE_OK;
 }
 
+/* Refuses what would have no effect. */
+static mousse_status check_options(const bench_values *v, mo_error *error)
+{
+  static const mo_settings table = MO_SETTINGS(rows);
+  const bool cores = v->cores[0] != '\0', some = v->optimizers[0] != '\0';
+  bench_values usual = {0};
+  MO_TRY(mo_settings_defaults(&table, &usual, error));
+  if (cores + v->profile + some > 1)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "give only one of --cores, --profile and --optimizers: each measures "
+                   "something of its own");
+  const char *alone = v->preset[0] != '\0'      ? "preset"
+                      : v->batch != usual.batch ? "batch"
+                      : v->bandwidth > 0        ? "bandwidth"
+                                                : NULL;
+  if (!cores && alone != NULL)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "--%s applies only with --cores", alone);
+  if (v->profile && v->layers > 0)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "--layers does not apply with --profile, which runs whole models");
+  return MOUSSE_OK;
+}
+
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const bench_values *v = call->values;
+  MO_TRY(check_options(v, error));
   if (v->cores[0] != '\0') return predict_cores(call, v, error);
   bench_report report;
   char speed[32];

@@ -142,10 +142,21 @@ static mousse_status answer(conversation *c, const line_editor *editor, mo_error
   return MOUSSE_OK;
 }
 
+/* The model must not answer a part of what was said. */
+static void refuse_line(void)
+{
+  char text[128];
+  snprintf(text, sizeof text, "a line of more than %d bytes was not taken; divide it",
+           EDITOR_LINE - 1);
+  terminal_error(text);
+}
+
 static mousse_status talk(conversation *c, line_editor *editor, mo_error *error)
 {
   while (line_editor_read(editor, "> ")) {
-    if (editor->text[0] == '/') {
+    if (editor->is_cut) {
+      refuse_line();
+    } else if (editor->text[0] == '/') {
       if (!obey(c, editor->text + 1, error)) break;
     } else {
       const mousse_status status = answer(c, editor, error);
@@ -186,7 +197,8 @@ static mousse_status talk_at_terminal(conversation *c, bool quiet, mo_error *err
     fprintf(stderr, "Type a line; the model %s it. /help explains, Ctrl-D ends.\n",
             c->has_turns ? "answers" : "continues");
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, &before);
+  sigaction(SIGINT, NULL, &before);
+  if (terminal_is(stdin)) sigaction(SIGINT, &action, NULL); /* lines from a file end with it */
   const mousse_status status = talk(c, &editor, error);
   sigaction(SIGINT, &before, NULL);
   line_editor_close(&editor);

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { GPT2_END_OF_TEXT = 50256, SHOWN_UNUSED = 8, MOST_IDS = 1 << 20 };
+enum { SHOWN_UNUSED = 8, MOST_IDS = 1 << 20 };
 
 typedef struct data_values {
   char tokenizer[MO_SETTING_PATH];
@@ -64,13 +64,12 @@ static mousse_status find_vocabulary(findings *f, const data_values *v, mo_error
   else if (tokenizer_exists(folder))
     MO_TRY(tokenizer_open(&f->tokenizer, folder, error));
   f->vocabulary = made.vocabulary;
-  f->end_of_text = made.vocabulary > 0 ? made.end_of_text : GPT2_END_OF_TEXT;
-  f->knows_documents = made.vocabulary > 0;
+  f->end_of_text = made.vocabulary > 0 ? made.end_of_text : TOKENIZER_NONE;
   if (f->tokenizer.tokens.count > 0) {
     f->vocabulary = f->tokenizer.tokens.count;
     f->end_of_text = f->tokenizer.end_of_text;
-    f->knows_documents = true;
   }
+  f->knows_documents = f->end_of_text != TOKENIZER_NONE;
   if (v->vocabulary > 0) f->vocabulary = (uint32_t)v->vocabulary;
   return MOUSSE_OK;
 }
@@ -145,7 +144,7 @@ static void print_findings(const findings *f)
     if (f->parts[i].name != NULL) print_part(f, &f->parts[i]);
   if (f->vocabulary > 0) {
     printf("%-12s%s, end of text is %s\n", "vocabulary", MO_NUMBER(f->vocabulary),
-           MO_NUMBER(f->end_of_text));
+           f->knows_documents ? MO_NUMBER(f->end_of_text) : "not known");
     print_unused(f);
   } else {
     printf("%-12sunknown: no tokenizer here; give --tokenizer or --vocabulary\n", "vocabulary");
@@ -163,14 +162,22 @@ static json_t *part_json(const findings *f, const part *p)
                    (json_int_t)p->what.largest);
 }
 
+/* null for what is not UTF-8, as names of directories need not be. */
+static json_t *text_json(const char *text, size_t size)
+{
+  json_t *value = json_stringn(text, size);
+  return value != NULL ? value : json_null();
+}
+
 static void print_json(const findings *f)
 {
-  json_t *excerpt = json_stringn(f->excerpt.data, f->excerpt.size);
-  json_t *root = json_pack(
-      "{s:s, s:o, s:o, s:I, s:I, s:I, s:o}", "directory", f->directory, "train",
-      part_json(f, &f->parts[TRAIN]), "val", part_json(f, &f->parts[VAL]), "vocabulary",
-      (json_int_t)f->vocabulary, "end_of_text", (json_int_t)f->end_of_text, "unused_ids",
-      (json_int_t)count_unused(f), "excerpt", excerpt != NULL ? excerpt : json_null());
+  json_t *end = f->knows_documents ? json_integer((json_int_t)f->end_of_text) : json_null();
+  json_t *root = json_pack("{s:o, s:o, s:o, s:I, s:o, s:I, s:o}", "directory",
+                           text_json(f->directory, strlen(f->directory)), "train",
+                           part_json(f, &f->parts[TRAIN]), "val", part_json(f, &f->parts[VAL]),
+                           "vocabulary", (json_int_t)f->vocabulary, "end_of_text", end,
+                           "unused_ids", (json_int_t)count_unused(f), "excerpt",
+                           text_json(f->excerpt.data, f->excerpt.size));
   if (f->parts[NAMED].exists)
     json_object_set_new(root, "shards", part_json(f, &f->parts[NAMED]));
   json_dumpf(root, stdout, JSON_INDENT(2));

@@ -4,6 +4,7 @@
 #include "cli/next_step.h"
 #include "cli/writing.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,7 +38,8 @@ static mousse_status read_stream(FILE *stream, const char *name, mo_buffer *prom
     if (!mo_buffer_add(prompt, block, count))
       return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for the prompt", name);
   }
-  if (ferror(stream)) return mo_fail(error, MOUSSE_IO, "%s: cannot read the prompt", name);
+  if (ferror(stream))
+    return mo_fail(error, MOUSSE_IO, "%s: cannot read the prompt: %s", name, strerror(errno));
   return MOUSSE_OK;
 }
 
@@ -53,7 +55,8 @@ static mousse_status read_prompt(const generate_values *v, mo_buffer *prompt, mo
   }
   FILE *file = fopen(v->prompt_file, "rb");
   if (file == NULL)
-    return mo_fail(error, MOUSSE_IO, "%s: cannot open the prompt", v->prompt_file);
+    return mo_fail(error, MOUSSE_IO, "%s: cannot open the prompt: %s", v->prompt_file,
+                   strerror(errno));
   const mousse_status status = read_stream(file, v->prompt_file, prompt, error);
   fclose(file);
   return status;
@@ -69,6 +72,8 @@ static mousse_status write_texts(writing *w, const generate_values *v, const mo_
     terminal_put(&w->screen, prompt->data, prompt->size);
     MO_TRY(writing_draw(w, &v->writing, (uint64_t)i, NULL, error));
     printf("\n");
+    if (ferror(stdout)) /* nobody reads it: no more of them */
+      return mo_fail(error, MOUSSE_IO, "cannot write to standard output");
   }
   return MOUSSE_OK;
 }

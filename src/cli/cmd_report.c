@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LONGEST_COMMAND = 1024 };
@@ -45,11 +46,13 @@ static mousse_status print_text(const json_t *results, mo_error *error)
   return status;
 }
 
-/* A document of results instead of runs, as 'mousse reproduce' leaves it. */
+/* A document of results instead of runs, as 'mousse reproduce' leaves it. A run may be called so. */
 static bool is_document(const char *path)
 {
+  struct stat info;
   const size_t length = strlen(path);
-  return length > 5 && strcmp(path + length - 5, ".json") == 0;
+  return length > 5 && strcmp(path + length - 5, ".json") == 0 &&
+         !(stat(path, &info) == 0 && S_ISDIR(info.st_mode));
 }
 
 /* Where the page goes; "" when only other forms are asked for. */

@@ -38,7 +38,7 @@ static mousse_status take(void *values_, const char *name, const char *text, mo_
   return sweep_set(&v->axes, name, text, error);
 }
 
-/* sweeps/NAME for some/where/NAME.yaml */
+/* sweeps/NAME for some/where/NAME.yaml, where NAME may have dots: lr-0.1 and lr-0.2 are two. */
 static mousse_status choose_directory(const cli_invocation *call, char out[MO_SETTING_PATH],
                                       mo_error *error)
 {
@@ -51,7 +51,10 @@ static mousse_status choose_directory(const cli_invocation *call, char out[MO_SE
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "sweep needs --out DIRECTORY or a file");
   const char *name = strrchr(call->arguments[0], '/');
   name = name != NULL ? name + 1 : call->arguments[0];
-  snprintf(out, MO_SETTING_PATH, "sweeps/%.*s", (int)strcspn(name, "."), name);
+  const char *ending = strrchr(name, '.');
+  const size_t length =
+      ending != NULL && ending > name ? (size_t)(ending - name) : strlen(name);
+  snprintf(out, MO_SETTING_PATH, "sweeps/%.*s", (int)length, name);
   return MOUSSE_OK;
 }
 

@@ -1,5 +1,6 @@
 /* cmd_text.c - mousse text: any input as plain text, or token shards decoded back to it. */
 #include "base/file.h"
+#include "cli/inputs.h"
 #include "cli/next_step.h"
 #include "data/shards/decode.h"
 #include "data/text/corpus.h"
@@ -93,15 +94,21 @@ static mousse_status put_inputs(const cli_invocation *call, output *out, mo_erro
   return status;
 }
 
-static bool is_shard(const char *path)
+/* All are shards, or none is. */
+static mousse_status check_inputs(const cli_invocation *call, mo_error *error)
 {
-  const size_t length = strlen(path);
-  return length > 4 && strcmp(path + length - 4, ".bin") == 0;
+  const bool shards = inputs_is_shard(call->arguments[0]);
+  for (size_t i = 1; i < call->argument_count; i++)
+    if (inputs_is_shard(call->arguments[i]) != shards)
+      return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                     "give token shards (.bin) or text, not both: '%.100s' and '%.100s'",
+                     call->arguments[0], call->arguments[i]);
+  return inputs_check(call, error);
 }
 
 static mousse_status put_everything(const cli_invocation *call, output *out, mo_error *error)
 {
-  if (!is_shard(call->arguments[0]))
+  if (!inputs_is_shard(call->arguments[0]))
     MO_TRY(put_inputs(call, out, error));
   else
     for (size_t i = 0; i < call->argument_count; i++)
@@ -116,7 +123,7 @@ static void suggest(const cli_invocation *call)
   const text_values *v = call->values;
   char parent[MO_SETTING_PATH];
   const char *input = v->out[0] != '\0' ? v->out : call->arguments[0];
-  if (v->out[0] != '\0' || !is_shard(input))
+  if (v->out[0] != '\0' || !inputs_is_shard(input))
     next_step(call, "tokenize %s --tokenizer train:4096 --out data/text", input);
   else if (mo_path_parent(parent, sizeof parent, input, NULL) == MOUSSE_OK)
     next_step(call, "data %s", parent);
@@ -126,6 +133,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const text_values *v = call->values;
   output out = {.values = v, .to_file = v->out[0] != '\0'};
+  MO_TRY(check_inputs(call, error));
   if (out.to_file) MO_TRY(mo_writer_open(&out.file, v->out, error));
   mousse_status status = put_everything(call, &out, error);
   unwrap_close(&out.unwrap);

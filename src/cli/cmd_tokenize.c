@@ -3,6 +3,7 @@
 #include "base/parallel.h"
 #include "base/wording.h"
 #include "cli/command.h"
+#include "cli/inputs.h"
 #include "cli/next_step.h"
 #include "cli/progress.h"
 #include "data/shards/dataset.h"
@@ -86,6 +87,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   if (strpbrk(v->name, "/*?[") != NULL || v->name[0] == '.' || v->name[0] == '\0')
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "option 'name': '%s' cannot be part of a file name", v->name);
+  MO_TRY(inputs_check(call, error));
   const bool pairs = v->completion_field[0] != '\0', chats = v->messages_field[0] != '\0';
   if (pairs && chats)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,

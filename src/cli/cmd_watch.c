@@ -5,6 +5,7 @@
 #include "watch/text_screen.h"
 #include "watch/watch.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -34,7 +35,8 @@ static const mo_setting rows[] = {
 
 static const struct timespec between_turns = {.tv_nsec = 400000000};
 
-/* The browser that the desktop has; what it prints is not for this terminal. */
+/* The browser that the desktop has; what it prints is not for this terminal, and the Ctrl-C that
+ * ends the page is not for it: it gets a session of its own. */
 static void open_browser(const char *address)
 {
   const pid_t child = fork();
@@ -44,6 +46,9 @@ static void open_browser(const char *address)
     return;
   }
   if (fork() == 0) { /* nobody waits for it */
+    setsid();
+    signal(SIGPIPE, SIG_DFL); /* what main.c ignores */
+    signal(SIGXFSZ, SIG_DFL);
     if (freopen("/dev/null", "w", stdout) != NULL && freopen("/dev/null", "w", stderr) != NULL)
       execlp("xdg-open", "xdg-open", address, (char *)NULL);
   }

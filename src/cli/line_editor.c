@@ -85,7 +85,10 @@ static size_t before(const line_editor *e, size_t at)
 
 static void insert(line_editor *e, char byte)
 {
-  if (e->length + 1 >= sizeof e->text) return;
+  if (e->length + 1 >= sizeof e->text) {
+    e->is_cut = true;
+    return;
+  }
   memmove(e->text + e->cursor + 1, e->text + e->cursor, e->length - e->cursor + 1);
   e->text[e->cursor++] = byte;
   e->length++;
@@ -209,6 +212,7 @@ bool line_editor_read(line_editor *e, const char *prompt)
 {
   e->length = e->cursor = 0;
   e->text[0] = '\0';
+  e->is_cut = false;
   e->history_at = e->history_count;
   if (!terminal_is(stdin) || !make_raw()) return read_piped(e);
   const bool typed = read_typed(e, prompt);

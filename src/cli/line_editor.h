@@ -17,6 +17,7 @@ enum { EDITOR_LINE = 16384, EDITOR_HISTORY = 200 };
 
 typedef struct line_editor {
   char text[EDITOR_LINE]; /* the line, without its end */
+  bool is_cut;            /* it was longer than that */
   size_t length, cursor;  /* bytes */
   char *history[EDITOR_HISTORY];
   size_t history_count, history_at;

@@ -14,7 +14,8 @@ enum { PATIENCE = 10000 }; /* milliseconds */
  * it: it ends when the run has. */
 static void become(const char *directory, int output, pid_t parent)
 {
-  char *const words[] = {"mousse", "watch", (char *)(uintptr_t)directory, "--quiet", NULL};
+  char *const words[] = {"mousse", "watch", "--quiet", "--", (char *)(uintptr_t)directory,
+                         NULL}; /* --: whatever its name begins with */
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1); /* it died before the line above */
   setpgid(0, 0);

@@ -1,5 +1,7 @@
 /* report_text.c - a document of results for the terminal. */
 #include "report/report.h"
+
+#include "base/wording.h"
 #include "report/text_form.h"
 
 #include <math.h>
@@ -19,7 +21,7 @@ typedef struct column {
   size_t width;
   bool numbers;
   int decimals;
-  size_t kept; /* characters that stay at the front of a name that is too long */
+  size_t kept; /* columns that stay at the front of a name that is too long */
 } column;
 
 static const char *cell_text(const json_t *cell, int decimals, char number[FORM_NUMBER])
@@ -36,17 +38,17 @@ static size_t widest_cell(const text_form *form)
 static size_t cell_width(const text_form *form, const json_t *cell, int decimals)
 {
   char number[FORM_NUMBER];
-  const size_t length = form_length(cell_text(cell, decimals, number));
+  const size_t length = mo_columns(cell_text(cell, decimals, number));
   return length < widest_cell(form) ? length : widest_cell(form);
 }
 
 static void print_cell(text_form *form, const json_t *cell, const column *c)
 {
   char number[FORM_NUMBER];
-  const size_t space = c->width - cell_width(form, cell, c->decimals);
-  if (c->numbers) form_repeat(form, " ", space);
-  form_foreign_end(form, cell_text(cell, c->decimals, number), c->kept, widest_cell(form));
-  if (!c->numbers) form_repeat(form, " ", space);
+  if (c->numbers) form_repeat(form, " ", c->width - cell_width(form, cell, c->decimals));
+  const size_t used =
+      form_foreign_end(form, cell_text(cell, c->decimals, number), c->kept, widest_cell(form));
+  if (!c->numbers) form_repeat(form, " ", c->width - used);
 }
 
 /* At most three digits. */

@@ -31,38 +31,38 @@ static const char *shown(const char *c, size_t *bytes)
   return mo_is_control(c) ? "?" : c;
 }
 
-void form_foreign(text_form *form, const char *text, size_t most)
+/* What fits into `most` columns; *text moves behind it. Returns its columns. */
+static size_t take(text_form *form, const char **text, size_t most)
 {
-  for (size_t count = 0; *text != '\0' && count < most; count++) {
+  size_t columns = 0;
+  for (; **text != '\0'; *text += mo_character_bytes(*text)) {
     size_t size = 0;
-    const size_t bytes = mo_character_bytes(text);
-    const char *piece = shown(text, &size);
-    if (count + 1 == most && text[bytes] != '\0')
-      add(form, "…", strlen("…"));
-    else
-      add(form, piece, size);
-    text += bytes;
+    const char *piece = shown(*text, &size);
+    if (mo_character_columns(*text) > most - columns) break;
+    columns += mo_character_columns(*text);
+    add(form, piece, size);
   }
+  return columns;
 }
 
-void form_foreign_end(text_form *form, const char *text, size_t kept, size_t most)
+size_t form_foreign(text_form *form, const char *text, size_t most)
 {
-  const size_t length = form_length(text);
-  if (length <= most || kept + 1 >= most) {
-    form_foreign(form, text, most);
-    return;
-  }
-  const char *end = text;
-  for (size_t left_out = length - (most - 1 - kept); left_out > 0; left_out--)
-    end += mo_character_bytes(end);
-  for (size_t i = 0; i < kept; i++) {
-    size_t size = 0;
-    const char *piece = shown(text, &size);
-    add(form, piece, size);
-    text += mo_character_bytes(text);
-  }
+  if (mo_columns(text) <= most) return take(form, &text, most);
+  if (most == 0) return 0;
+  const size_t columns = take(form, &text, most - 1);
   add(form, "…", strlen("…"));
-  form_foreign(form, end, most);
+  return columns + 1;
+}
+
+size_t form_foreign_end(text_form *form, const char *text, size_t kept, size_t most)
+{
+  const char *end = text;
+  size_t left = mo_columns(text);
+  if (left <= most || kept + 1 >= most) return form_foreign(form, text, most);
+  const size_t front = take(form, &text, kept) + 1;
+  add(form, "…", strlen("…"));
+  for (; left > most - front; end += mo_character_bytes(end)) left -= mo_character_columns(end);
+  return front + take(form, &end, left);
 }
 
 void form_repeat(text_form *form, const char *piece, size_t count)
@@ -70,31 +70,25 @@ void form_repeat(text_form *form, const char *piece, size_t count)
   while (count-- > 0) add(form, piece, strlen(piece));
 }
 
-size_t form_length(const char *text)
-{
-  size_t length = 0;
-  for (; *text != '\0'; text += mo_character_bytes(text)) length++;
-  return length;
-}
-
-/* Bytes and characters of the word at text. */
-static size_t word_bytes(const char *text, size_t *characters)
+/* Bytes and columns of the word at text. */
+static size_t word_bytes(const char *text, size_t *columns)
 {
   const size_t bytes = strcspn(text, " ");
-  *characters = 0;
-  for (size_t i = 0; i < bytes; i += mo_character_bytes(text + i)) ++*characters;
+  *columns = 0;
+  for (size_t i = 0; i < bytes; i += mo_character_bytes(text + i))
+    *columns += mo_character_columns(text + i);
   return bytes;
 }
 
 void form_wrap(text_form *form, const char *prefix, const char *text)
 {
-  const size_t indent = form_length(prefix);
+  const size_t indent = mo_columns(prefix);
   size_t column = indent;
   form_print(form, "%s", prefix);
   while (*(text += strspn(text, " ")) != '\0') {
-    size_t characters = 0;
-    const size_t bytes = word_bytes(text, &characters);
-    if (column > indent && column + 1 + characters > form->width) {
+    size_t columns = 0;
+    const size_t bytes = word_bytes(text, &columns);
+    if (column > indent && column + 1 + columns > form->width) {
       add(form, "\n", 1);
       form_repeat(form, " ", indent);
       column = indent;
@@ -109,7 +103,7 @@ void form_wrap(text_form *form, const char *prefix, const char *text)
       used += mo_character_bytes(text + used);
     }
     text += bytes;
-    column += characters;
+    column += columns;
   }
   add(form, "\n", 1);
 }

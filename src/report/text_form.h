@@ -16,17 +16,16 @@ typedef struct text_form {
 } text_form;
 
 void form_print(text_form *form, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Text from outside: what would steer a terminal becomes '?'. At most `most` characters. */
-void form_foreign(text_form *form, const char *text, size_t most);
-/* Likewise, but what does not fit is left out after the first `kept` characters: of names that
+/* Text from outside: what would steer a terminal becomes '?'. At most `most` columns of a
+ * terminal, which wide characters take two of. Returns those taken: maybe one less. */
+size_t form_foreign(text_form *form, const char *text, size_t most);
+/* Likewise, but what does not fit is left out after the first `kept` columns: of names that
  * begin alike, the part where they differ is seen. */
-void form_foreign_end(text_form *form, const char *text, size_t kept, size_t most);
+size_t form_foreign_end(text_form *form, const char *text, size_t kept, size_t most);
 void form_repeat(text_form *form, const char *piece, size_t count);
 /* A paragraph, broken at spaces, with `prefix` on its first line and as much space on others.
  */
 void form_wrap(text_form *form, const char *prefix, const char *text);
-
-size_t form_length(const char *text); /* in characters */
 
 /* A number as short as it is useful: whole ones complete, others with five digits. */
 enum { FORM_NUMBER = 32 };

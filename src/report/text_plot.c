@@ -167,10 +167,11 @@ static void print_x_axis(text_form *form, const plot *p, const char *label)
 
 static void print_legend(text_form *form, const json_t *series_list)
 {
+  const size_t before = LABEL + 4, width = form->width;
   for (size_t s = 0; s < json_array_size(series_list); s++) {
     const json_t *name = json_object_get(json_array_get(series_list, s), "name");
     form_print(form, "%*s  %s ", LABEL, "", marks[s % MARK_COUNT]);
-    form_foreign(form, json_string_value(name), form->width);
+    form_foreign(form, json_string_value(name), form->whole_tables ? width : width - before);
     form_print(form, "\n");
   }
 }
@@ -206,10 +207,9 @@ static void print_bar(text_form *form, const char *name, double value, double la
   static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   char number[FORM_NUMBER];
   const double room = form->width > 60 ? (double)form->width - 46 : 14;
-  const size_t length = form_length(name) < 28 ? form_length(name) : 28;
   form_print(form, "  ");
-  form_foreign(form, name, 28);
-  form_repeat(form, " ", 28 - length + 1);
+  const size_t used = form_foreign(form, name, 28);
+  form_repeat(form, " ", 28 - used + 1);
   if (isfinite(value)) {
     const double cells = largest > 0 && value > 0 ? value / largest * room : 0;
     form_repeat(form, "█", (size_t)cells);

@@ -305,7 +305,9 @@ bool run_record_blew_up(const run_record *record)
 {
   const size_t steps = record->step_count, validations = record->validation_count;
   if (record->result.status == RECORD_DIVERGED) return true;
-  if (validations > 0 && rose(record->validations[0].loss, record->final_loss)) return true;
+  if (validations > 0 &&
+      rose(record->validations[0].loss, record->validations[validations - 1].loss))
+    return true;
   return steps > 0 && rose(record->steps[0].loss, record->steps[steps - 1].loss);
 }
 

@@ -125,8 +125,10 @@ static mousse_status read_key(const yaml_reader *r, const char *prefix,
                               char key[YAML_LONGEST_KEY], mo_error *error)
 {
   if (r->event.type != YAML_SCALAR_EVENT) return bad(r, "a key is not a word", error);
-  const int length =
-      snprintf(key, YAML_LONGEST_KEY, "%s%s", prefix, (const char *)r->event.data.scalar.value);
+  const char *text = (const char *)r->event.data.scalar.value;
+  if (strlen(text) != r->event.data.scalar.length)
+    return bad(r, "a key contains a NUL byte", error);
+  const int length = snprintf(key, YAML_LONGEST_KEY, "%s%s", prefix, text);
   if (length < 0 || length >= YAML_LONGEST_KEY - 1) return bad(r, "a key is too long", error);
   return MOUSSE_OK;
 }

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "comm/comm.h"
+#include "linalg/blas.h"
 #include "linalg/gemm_grid.h"
 #include "train/background_save.h"
 #include "train/gradient.h"
@@ -200,7 +201,10 @@ double estimate_speed(int threads)
   enum { SIZE = 512 };
   const size_t bytes = 3 * (size_t)SIZE * SIZE * sizeof(float);
   float *memory = mo_allocate(NULL, bytes);
-  if (memory == NULL) return 0;
+  if (memory == NULL || !mo_blas_fits_memory(threads)) {
+    mo_release(NULL, memory, bytes);
+    return 0;
+  }
   mo_product p = {.rows = SIZE,
                   .cols = SIZE,
                   .inner = SIZE,

@@ -6,6 +6,8 @@
 #include "train/checkpoint.h"
 #include "train/gradient.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -61,7 +63,8 @@ mousse_status ranks_choose_slices(train_options *run, const mousse_comm *comm,
                  comm->size, (long long)run->slices, comm->size);
 }
 
-static uint64_t hash_text(const char *text, uint64_t hash)
+/* Not inline: of a constant, gcc would warn about the branches of XXH3 for longer ones. */
+__attribute__((noinline)) static uint64_t hash_text(const char *text, uint64_t hash)
 {
   return XXH3_64bits_withSeed(text, strlen(text) + 1, hash);
 }
@@ -89,21 +92,44 @@ static uint64_t hash_options(const train_options *run)
   return hash;
 }
 
-static uint64_t hash_program(void)
+/* In parts: a rank that is short of memory must not look like one of another build. */
+static mousse_status hash_file(const char *path, uint64_t *hash, mo_error *error)
 {
-  mo_map program = {0};
-  uint64_t hash = hash_text(MOUSSE_VERSION_TEXT, 0);
-  if (mo_map_open(&program, "/proc/self/exe", NULL) != MOUSSE_OK) return hash;
-  hash = XXH3_64bits_withSeed(program.data, program.size, hash);
-  mo_map_close(&program);
-  return hash;
+  char part[1 << 14];
+  ssize_t got = 0;
+  XXH3_state_t state;
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return mo_fail(error, MOUSSE_IO, "%s: cannot open: %s", path, strerror(errno));
+  XXH3_64bits_reset_withSeed(&state, *hash);
+  while ((got = read(file, part, sizeof part)) > 0 || (got < 0 && errno == EINTR))
+    if (got > 0) XXH3_64bits_update(&state, part, (size_t)got);
+  const int reason = errno;
+  *hash = XXH3_64bits_digest(&state);
+  close(file);
+  if (got == 0) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_IO, "%s: cannot read: %s", path, strerror(reason));
+}
+
+/* Where no rank can read its program, as without /proc, only versions are compared. */
+static mousse_status hash_program(const mousse_comm *comm, uint64_t *hash, mo_error *error)
+{
+  uint64_t whole = hash_text(MOUSSE_VERSION_TEXT, 0);
+  *hash = whole;
+  const mousse_status status = hash_file("/proc/self/exe", &whole, error);
+  float unread = status != MOUSSE_OK;
+  MO_TRY(mo_ranks_sum(comm, &unread, 1, error));
+  if (unread > 0 && unread < (float)comm->size) return mo_ranks_agree(comm, status, error);
+  if (unread == 0) *hash = whole;
+  return MOUSSE_OK;
 }
 
 mousse_status ranks_compare_options(const train_options *run, const mousse_comm *comm,
                                     mo_error *error)
 {
+  uint64_t program = 0;
   if (comm->size == 1) return MOUSSE_OK;
-  MO_TRY(mo_ranks_same(comm, hash_program(),
+  MO_TRY(hash_program(comm, &program, error));
+  MO_TRY(mo_ranks_same(comm, program,
                        "all ranks must run the same build of mousse: its checksum is", error));
   return mo_ranks_same(comm, hash_options(run),
                        "all ranks must get the same options: their checksum is", error);

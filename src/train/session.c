@@ -2,7 +2,9 @@
 #include "train/session.h"
 
 #include "base/file.h"
+#include "base/wording.h"
 #include "comm/ranks.h"
+#include "linalg/blas.h"
 #include "support/run_directory.h"
 #include "train/estimate.h"
 #include "train/model_files.h"
@@ -315,6 +317,18 @@ static mousse_status load_weights(train_session *s, const run_position *at,
   return MOUSSE_OK;
 }
 
+/* OpenBLAS waits forever for memory that it cannot get (linalg/blas.h). What was left when the
+ * model and the optimizer asked may have been taken since. */
+static mousse_status check_products(const train_session *s, mo_error *error)
+{
+  const int threads = options_threads(s->run);
+  if (mo_blas_fits_memory(threads)) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_NO_MEMORY,
+                 "no memory for the BLAS library's own buffers on %s; try fewer --threads, or "
+                 "a smaller --device-batch-size",
+                 MO_COUNT(threads, "thread"));
+}
+
 static mousse_status open_at(train_session *s, const run_position *at,
                              const run_notices *notices, mo_error *error)
 {
@@ -330,6 +344,7 @@ static mousse_status open_at(train_session *s, const run_position *at,
   MO_TRY(MO_FIRST_RANK(comm, check_room(s, at->found, notices, error), error));
   MO_TRY(open_writer(s, notices, error));
   MO_TRY(load_weights(s, at, notices, error));
+  MO_TRY(mo_ranks_agree(comm, check_products(s, error), error));
   if (!at->is_new) return MOUSSE_OK;
   return MO_FIRST_RANK(comm, make_directory(s, notices, error), error);
 }

@@ -54,27 +54,27 @@ bool place_is_absent(int reason)
          reason == ENXIO;
 }
 
-static bool read_all(int file, size_t most, mo_buffer *text)
+static place_news read_all(int file, size_t most, mo_buffer *text)
 {
   char part[65536];
   for (size_t all = 0; all <= most;) {
     const ssize_t got = read(file, part, sizeof part);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return got == 0;
-    if (!mo_buffer_add(text, part, (size_t)got)) return false;
+    if (got <= 0) return got == 0 ? PLACE_WHOLE : PLACE_LATER;
+    if (!mo_buffer_add(text, part, (size_t)got)) return PLACE_LATER;
     all += (size_t)got;
   }
-  return false;
+  return PLACE_NONE;
 }
 
-bool place_read(int directory, const char *name, size_t most, mo_buffer *text)
+place_news place_read(int directory, const char *name, size_t most, mo_buffer *text)
 {
   struct stat info;
   const int file = place_open(directory, name, &info);
-  if (file < 0) return false;
-  const bool whole = read_all(file, most, text);
+  if (file < 0) return place_is_absent(errno) ? PLACE_NONE : PLACE_LATER;
+  const place_news news = read_all(file, most, text);
   close(file);
-  return whole;
+  return news;
 }
 
 bool place_changed(place_stamp *stamp, int directory, const char *name)
@@ -83,7 +83,7 @@ bool place_changed(place_stamp *stamp, int directory, const char *name)
   place_stamp now;
   memset(&now, 0, sizeof now);
   if (fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode)) {
-    now.changed = info.st_mtim;
+    now.changed = info.st_ctim;
     now.size = info.st_size;
     now.inode = info.st_ino;
   }
@@ -92,4 +92,10 @@ bool place_changed(place_stamp *stamp, int directory, const char *name)
                     now.inode == stamp->inode;
   *stamp = now;
   return !same;
+}
+
+void place_forget(place_stamp *stamp)
+{
+  memset(stamp, 0, sizeof *stamp);
+  stamp->changed.tv_nsec = -1; /* as no file has it */
 }

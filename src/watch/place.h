@@ -19,16 +19,25 @@ int place_open(int directory, const char *name, struct stat *info);
  * open files, tells nothing of the file. */
 bool place_is_absent(int reason);
 
-/* The whole of a small file, appended. False: none, larger than `most`, or no memory. */
-bool place_read(int directory, const char *name, size_t most, mo_buffer *text);
+typedef enum place_news {
+  PLACE_WHOLE, /* all of it */
+  PLACE_NONE,  /* there is none that can be read, or it is larger than `most` */
+  PLACE_LATER  /* too many open files, no memory, a disk that fails: nothing is known of it */
+} place_news;
+
+/* The whole of a small file, appended. */
+place_news place_read(int directory, const char *name, size_t most, mo_buffer *text);
 
 /* Whether a file is another one, or has another content, than when it was looked at last. The
- * stamp starts as zeros; of a file that is absent it is zeros again. */
+ * stamp starts as zeros; of a file that is absent it is zeros again. The time is that of the
+ * inode: it also tells when a file became readable, and nobody can set it back. */
 typedef struct place_stamp {
   struct timespec changed;
   off_t size;
   ino_t inode;
 } place_stamp;
 bool place_changed(place_stamp *stamp, int directory, const char *name);
+/* For what could not be read: it counts as changed the next time, too. */
+void place_forget(place_stamp *stamp);
 
 #endif

@@ -22,12 +22,19 @@ struct stream_client {
   size_t sent;    /* of it */
 };
 
-static json_t *changed_runs(const watch_model *m, uint64_t since)
+/* The paths of runs that changed. *all: there are more of them than are named, or the list of runs
+ * itself has changed. */
+static json_t *changed_runs(const watch_model *m, uint64_t since, bool *all)
 {
   json_t *names = json_array();
-  for (size_t i = 0; i < m->count && json_array_size(names) < MOST_NAMED; i++)
-    if (m->runs[i]->version > since)
+  *all = m->list_version > since;
+  for (size_t i = 0; i < m->count; i++) {
+    if (m->runs[i]->version <= since) continue;
+    if (json_array_size(names) < MOST_NAMED)
       json_array_append_new(names, json_string(m->runs[i]->path));
+    else
+      *all = true;
+  }
   return names;
 }
 
@@ -41,8 +48,10 @@ static bool prepare(stream_client *c)
     const bool silent = mo_seconds() - c->written > comment_seconds;
     return silent && mo_buffer_add(&c->text, comment, strlen(comment));
   }
-  json_t *news = json_pack("{s:I, s:b, s:o}", "version", (json_int_t)m->version, "list",
-                           m->list_version > c->told, "runs", changed_runs(m, c->told));
+  bool all = false;
+  json_t *names = changed_runs(m, c->told, &all);
+  json_t *news = json_pack("{s:I, s:b, s:o}", "version", (json_int_t)m->version, "list", all,
+                           "runs", names);
   char *text = json_dumps(news, JSON_COMPACT);
   json_decref(news);
   const bool whole = text != NULL && mo_buffer_add(&c->text, head, strlen(head)) &&

@@ -38,10 +38,13 @@ static screen_plan plan_of(size_t columns, size_t longest)
   return plan;
 }
 
+/* With fewer digits where it would not fit, as the loss of a run that diverges. */
 static void put_number(text_form *form, double value, const char *format, int width)
 {
   char text[32] = "-";
   if (isfinite(value)) snprintf(text, sizeof text, format, value);
+  for (int digits = 3; digits > 0 && strlen(text) > (size_t)width; digits--)
+    snprintf(text, sizeof text, "%.*g", digits, value);
   form_print(form, " %*s", width, text);
 }
 
@@ -109,9 +112,8 @@ static void put_curve(text_form *form, const watch_series *s, size_t width, bool
 /* Cut or filled to a width; of names that begin alike the end is seen. */
 static void put_name(text_form *form, const char *name, size_t width)
 {
-  const size_t length = form_length(name);
-  form_foreign_end(form, name, width / 2, width);
-  form_repeat(form, " ", length < width ? width - length : 0);
+  const size_t used = form_foreign_end(form, name, width / 2, width);
+  form_repeat(form, " ", width - used);
 }
 
 static void put_run(text_form *form, const watch_model *m, const watched_run *run,

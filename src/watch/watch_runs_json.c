@@ -67,7 +67,7 @@ json_t *watch_row_json(const watch_model *model, const watched_run *run)
   set_count(row, "skipped", c->skipped);
   set_number(row, "seconds", c->seconds);
   set_number(row, "loss", c->loss);
-  set_number(row, "last", c->last);
+  set_number(row, "last", run->record.final_loss);
   set_number(row, "best", c->best);
   set_count(row, "best_step", c->best_step);
   set_number(row, "rate", watched_run_rate(run));

@@ -7,6 +7,12 @@
 
 enum { MOST_EVENTS = 200, MOST_SAMPLES = 100, EVENT_BYTES = 1 << 22 };
 
+run_course run_course_start(void)
+{
+  return (run_course){
+      .step_seconds = NAN, .loss = NAN, .last = NAN, .best = NAN, .last_bits = NAN};
+}
+
 /* An average over about 20 steps; the first step is slower than the rest. */
 static double blend(double before, double now, uint64_t seen)
 {
@@ -50,6 +56,7 @@ static void take_validation(watched_run *run, const metrics_line *l)
   series_add(&run->validations, &place, values);
   c->validations++;
   c->last = l->loss;
+  c->last_bits = l->bits_per_byte;
   c->without_best = better ? 0 : c->without_best + 1;
   if (!better) return;
   c->best = l->loss;
@@ -75,7 +82,7 @@ static void forget_metrics(void *user)
   watched_run *run = user;
   series_clear(&run->steps);
   series_clear(&run->validations);
-  run->course = (run_course){.step_seconds = NAN, .loss = NAN, .last = NAN, .best = NAN};
+  run->course = run_course_start();
 }
 
 static void keep(json_t *list, json_t *entry, size_t most)

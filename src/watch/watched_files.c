@@ -3,6 +3,7 @@
 #include "watch/watched_run.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -36,22 +37,26 @@ static json_t *options_of(const train_options *run)
   return options;
 }
 
-static void read_config(watched_run *run, int directory)
+/* Of a file that cannot be read now, what was known stays. */
+static bool read_config(watched_run *run, int directory)
 {
   mo_buffer text = {0};
   mo_error error = {{0}};
-  const bool there = place_read(directory, "config.yaml", LARGEST_FILE, &text);
-  json_decref(run->options);
-  run->options = NULL;
-  run->has_options = there && options_defaults(&run->record.options, &error) == MOUSSE_OK &&
-                     options_parse(&run->record.options, "config.yaml", text.data, text.size,
-                                   NULL, &error) == MOUSSE_OK;
-  snprintf(run->problem, sizeof run->problem, "%.250s",
-           run->has_options ? ""
-           : there          ? error.text
-                            : "config.yaml cannot be read");
-  run->options = run->has_options ? options_of(&run->record.options) : json_object();
+  const place_news news = place_read(directory, "config.yaml", LARGEST_FILE, &text);
+  if (news != PLACE_LATER) {
+    const bool there = news == PLACE_WHOLE;
+    json_decref(run->options);
+    run->has_options = there && options_defaults(&run->record.options, &error) == MOUSSE_OK &&
+                       options_parse(&run->record.options, "config.yaml", text.data, text.size,
+                                     NULL, &error) == MOUSSE_OK;
+    snprintf(run->problem, sizeof run->problem, "%.250s",
+             run->has_options ? ""
+             : there          ? error.text
+                              : "config.yaml cannot be read");
+    run->options = run->has_options ? options_of(&run->record.options) : json_object();
+  }
   mo_buffer_close(&text);
+  return news != PLACE_LATER;
 }
 
 /* The last whole line of a text, as an object. */
@@ -67,28 +72,34 @@ static json_t *last_line(const mo_buffer *text)
   return NULL;
 }
 
-static void read_history(watched_run *run, int directory)
+static bool read_history(watched_run *run, int directory)
 {
   mo_buffer text = {0};
-  run_history_release(&run->record.history);
-  json_decref(run->stretch);
-  run->stretch = NULL;
-  if (place_read(directory, "history.jsonl", LARGEST_FILE, &text) && text.size > 0) {
+  const place_news news = place_read(directory, "history.jsonl", LARGEST_FILE, &text);
+  if (news != PLACE_LATER) {
+    run_history_release(&run->record.history);
+    json_decref(run->stretch);
+    run->stretch = NULL;
+  }
+  if (news == PLACE_WHOLE && text.size > 0) {
     run_history_parse(&run->record.history, "history.jsonl", text.data, text.size, NULL);
     run->stretch = last_line(&text);
   }
   mo_buffer_close(&text);
+  return news != PLACE_LATER;
 }
 
-static void read_result(watched_run *run, int directory)
+static bool read_result(watched_run *run, int directory)
 {
   mo_buffer text = {0};
-  if (!place_read(directory, "result.json", LARGEST_FILE, &text) ||
-      run_result_parse(&run->record.result, "result.json", text.data, text.size, NULL) !=
-          MOUSSE_OK)
+  const place_news news = place_read(directory, "result.json", LARGEST_FILE, &text);
+  if (news == PLACE_NONE ||
+      (news == PLACE_WHOLE && run_result_parse(&run->record.result, "result.json", text.data,
+                                               text.size, NULL) != MOUSSE_OK))
     run->record.result =
         (run_result){.peak_bytes = NAN, .wall_seconds = NAN, .cpu_seconds = NAN};
   mo_buffer_close(&text);
+  return news != PLACE_LATER;
 }
 
 static int by_step(const void *a, const void *b)
@@ -98,13 +109,15 @@ static int by_step(const void *a, const void *b)
 }
 
 /* The steps of folders such as step-0000000100. */
-static void read_checkpoints(watched_run *run, int directory)
+static bool read_checkpoints(watched_run *run, int directory)
 {
   json_int_t steps[MOST_CHECKPOINTS];
   size_t count = 0;
   const int folder = place_directory(directory, "checkpoints");
   DIR *list = folder >= 0 ? fdopendir(folder) : NULL;
+  const bool absent = list == NULL && place_is_absent(errno);
   if (list == NULL && folder >= 0) close(folder);
+  if (list == NULL && !absent) return false;
   json_array_clear(run->checkpoints);
   for (const struct dirent *entry = NULL; list != NULL && (entry = readdir(list)) != NULL;) {
     char *end = NULL;
@@ -116,6 +129,7 @@ static void read_checkpoints(watched_run *run, int directory)
   qsort(steps, count, sizeof *steps, by_step);
   for (size_t i = 0; i < count; i++)
     json_array_append_new(run->checkpoints, json_integer(steps[i]));
+  return true;
 }
 
 /* The time of a folder changes with its entries. */
@@ -125,9 +139,18 @@ static bool folder_changed(place_stamp *stamp, int directory)
   const place_stamp before = *stamp;
   memset(stamp, 0, sizeof *stamp);
   if (fstatat(directory, "checkpoints", &info, AT_SYMLINK_NOFOLLOW) == 0)
-    stamp->changed = info.st_mtim;
+    stamp->changed = info.st_ctim;
   return before.changed.tv_sec != stamp->changed.tv_sec ||
          before.changed.tv_nsec != stamp->changed.tv_nsec;
+}
+
+/* Reads what has changed; what cannot be read is tried again. */
+static bool look_again(watched_run *run, int directory, bool changed, place_stamp *stamp,
+                       bool (*read)(watched_run *, int))
+{
+  const bool news = changed && read(run, directory);
+  if (changed && !news) place_forget(stamp);
+  return news;
 }
 
 bool watched_files_read(watched_run *run, int directory)
@@ -136,9 +159,9 @@ bool watched_files_read(watched_run *run, int directory)
   const bool history = place_changed(&run->history, directory, "history.jsonl");
   const bool result = place_changed(&run->result, directory, "result.json");
   const bool folder = folder_changed(&run->folder, directory);
-  if (config) read_config(run, directory);
-  if (history) read_history(run, directory);
-  if (result) read_result(run, directory);
-  if (folder) read_checkpoints(run, directory);
-  return config || history || result || folder;
+  bool news = look_again(run, directory, config, &run->config, read_config);
+  news |= look_again(run, directory, history, &run->history, read_history);
+  news |= look_again(run, directory, result, &run->result, read_result);
+  news |= look_again(run, directory, folder, &run->folder, read_checkpoints);
+  return news;
 }

@@ -20,7 +20,7 @@ bool watched_run_open(watched_run *run, const char *path)
   snprintf(run->record.name, sizeof run->record.name, "%.255s", mo_path_name(path));
   run->record.final_loss = run->record.final_bits = run->record.step_seconds = NAN;
   run->record.result = (run_result){.peak_bytes = NAN, .wall_seconds = NAN, .cpu_seconds = NAN};
-  run->course = (run_course){.step_seconds = NAN, .loss = NAN, .last = NAN, .best = NAN};
+  run->course = run_course_start();
   series_start(&run->steps, STEP_COLUMNS);
   series_start(&run->validations, VALIDATION_COLUMNS);
   run->options = json_object();
@@ -74,7 +74,7 @@ static bool is_over(const watched_run *run)
   const train_options *o = &run->record.options;
   const run_course *c = &run->course;
   const watch_series *v = &run->validations;
-  if (!run->has_options || run->running) return false;
+  if (!run->has_options) return false;
   if (o->patience > 0 && c->without_best >= (uint64_t)o->patience) return true;
   return c->step >= (uint64_t)o->num_iterations &&
          (v->count == 0 || v->places[v->count - 1].last >= c->step);
@@ -83,11 +83,12 @@ static bool is_over(const watched_run *run)
 static void conclude(watched_run *run)
 {
   run_record *r = &run->record;
-  r->final_loss = run->course.last;
-  if (run->validations.count > 0)
-    r->final_bits =
-        series_mean(series_at(&run->validations, run->validations.count - 1, VALIDATION_BITS));
-  r->complete = run_record_is_complete(r, is_over(run));
+  const bool over = is_over(run);
+  /* One that went on without validation data: its last validation is of another model. */
+  const bool outdated = r->end == RUN_END_COMPLETE && !over;
+  r->final_loss = outdated ? NAN : run->course.last;
+  r->final_bits = outdated ? NAN : run->course.last_bits;
+  r->complete = run_record_is_complete(r, over && !run->running);
 }
 
 bool watched_run_read(watched_run *run, int root, const lock_list *locks, size_t most,

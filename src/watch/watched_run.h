@@ -41,6 +41,7 @@ typedef struct run_course {
   double step_seconds; /* of one now: an average over about 20 */
   double loss;         /* the same of the training loss; NaN: none yet */
   double last, best;   /* validation losses; NaN: none yet */
+  double last_bits;    /* per byte, of the last validation */
   uint64_t best_step, skipped, validations, seen;
   uint64_t without_best; /* validations since the best one */
 } run_course;
@@ -63,6 +64,8 @@ typedef struct watched_run {
   bool running, present;
   uint64_t version; /* of the model when it changed last */
 } watched_run;
+
+run_course run_course_start(void); /* before the first step */
 
 /* Starts with nothing read. False: no memory. */
 bool watched_run_open(watched_run *run, const char *path);

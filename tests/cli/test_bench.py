@@ -81,6 +81,11 @@ class Bench(ProgramTest):
         for cores in ("0", "4,", "4,x", "2000", ",".join(17 * "4")):
             self.assertIn("numbers from 1 to 1024", self.failure(2, "bench", "--cores", cores))
         self.assertIn("no model preset", self.failure(2, "bench", "--cores", "4", "--preset", "tinny"))
+        for words in (("--cores", "4", "--profile"), ("--profile", "--optimizers", "sgd"), ("--optimizers", "sgd", "--cores", "2")):
+            self.assertIn("only one of --cores, --profile and --optimizers", self.failure(2, "bench", *words))
+        for name, value in (("preset", "nano"), ("batch", "128k"), ("bandwidth", "10")):
+            self.assertIn(f"--{name} applies only with --cores", self.failure(2, "bench", f"--{name}", value))
+        self.assertIn("--layers does not apply", self.failure(2, "bench", "--profile", "--layers", "2"))
         self.assertIn("from 0 to 12", self.failure(2, "bench", "--layers", "13"))
         self.assertIn("takes no arguments", self.failure(2, "bench", "162M"))
         for optimizers, sentence in {"sgd,soapmoun": "did you mean 'soapmuon'?",

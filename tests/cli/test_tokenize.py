@@ -140,9 +140,34 @@ class Tokenize(ProgramTest):
         self.assertEqual((facts["train"], facts["val"], facts["shards"]["tokens"]), (None, None, 2))
         self.assertIsNone(facts["shards"]["documents"])
         self.assertIn(b"documents not known", self.output("data", "one.bin"))
+        facts = json.loads(self.output("data", "one.bin", "--json", "--vocabulary", "9"))
+        self.assertEqual((facts["vocabulary"], facts["end_of_text"]), (9, None))
+        self.assertIn(b"vocabulary  9, end of text is not known", self.output("data", "one.bin", "--vocabulary", "9"))
         self.write("a.txt", b"one two three\n" * 9000)
         self.output("tokenize", "a.txt", "--out", "d", "--quiet")
         self.assertIn(b"vocabulary  256, end of text is 0", self.output("data", "d/text_val_000000.bin"))
+        os.rename(self.path("d"), os.fsencode(self.path("d")) + b"\xff")
+        facts = json.loads(self.output("data", b"d\xff", "--json"))
+        self.assertIsNone(facts["directory"])
+        self.assertGreater(facts["train"]["tokens"], 0)
+
+    def test_shards_are_not_read_as_text(self):
+        self.write("a.txt", prose(60000))
+        self.output("tokenize", "a.txt", "--out", "d", "--quiet")
+        self.assertIn("d: holds token shards, not text", self.failure(2, "text", "d"))
+        self.assertIn("d: holds token shards, not text", self.failure(2, "tokenize", "a.txt", "d", "--out", "e"))
+        for words in (("a.txt", "d/text_val_000000.bin"), ("d/text_val_000000.bin", "a.txt")):
+            self.assertIn("token shards (.bin) or text, not both", self.failure(2, "text", *words))
+        self.assertFalse(os.path.exists(self.path("e")))
+
+    def test_a_tokenizer_without_an_end_of_text(self):
+        self.write("a.txt", prose(60000))
+        self.output("tokenize", "a.txt", "--tokenizer", "train:512", "--out", "a", "--quiet")
+        os.unlink(self.path("a/manifest.json"))
+        self.write("a/tokenizer.json", self.read("a/tokenizer.json").replace(b"<|endoftext|>", b"<|other|>"))
+        facts = json.loads(self.output("data", "a", "--json"))
+        self.assertEqual((facts["vocabulary"], facts["end_of_text"], facts["train"]["documents"]), (512, None, None))
+        self.assertIn(b"vocabulary  512, end of text is not known", self.output("data", "a"))
 
     def test_progress(self):
         self.write("a.txt", prose(100000))

@@ -2,6 +2,7 @@
 import os
 import pty
 import select
+import signal
 import subprocess
 import unittest
 
@@ -72,6 +73,43 @@ class Writing(ProgramTest):
         self.assertNotIn(b"never", done.stdout)
         self.assertIn(b"there is no command '/nothing'", done.stderr)
         self.assertIn(b"expected a number", done.stderr)
+
+    def test_chat_takes_no_part_of_a_line(self):
+        done = subprocess.run([MOUSSE, "chat", "--init", "run", "--tokens", "5", "--no-stop"], cwd=self.folder,
+                              input=b"a" * 16384 + b"\n" + b"b" * 16383 + b"\n", capture_output=True, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        self.assertIn(b"a line of more than 16383 bytes was not taken", done.stderr)
+        self.assertNotIn(b"aaa", done.stdout)
+        self.assertTrue(done.stdout.startswith(b"b" * 16383))
+
+    def test_chat_with_lines_from_a_file_ends_by_a_signal(self):
+        with open(self.path("lines"), "w") as file:
+            file.write("It was\n" * 100000)
+        with open(self.path("lines")) as lines:
+            process = subprocess.Popen([MOUSSE, "chat", "--init", "run", "--no-stop"], cwd=self.folder, stdin=lines,
+                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdout.close)
+        process.stdout.read(1)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=60), -signal.SIGINT)
+
+    def test_a_run_that_is_called_like_a_document(self):
+        os.rename(self.path("run"), self.path("run.json"))
+        self.assertIn(b"run.json", self.output("report", "run.json", "--text"))
+
+    def test_nothing_is_written_for_nobody(self):
+        """A million texts into a pipe that was closed end at once, not after an hour."""
+        with open(self.path("said"), "wb") as said:
+            process = subprocess.Popen([MOUSSE, "generate", "--init", "run", "--prompt", "It was " * 20, "--samples", "1000000"],
+                                       cwd=self.folder, stdout=subprocess.PIPE, stderr=said)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        process.stdout.read(1)
+        process.stdout.close()
+        self.assertEqual(process.wait(timeout=60), 1)
+        self.assertIn(b"cannot write to standard output", self.read("said"))
 
     def test_chat_in_a_terminal(self):
         """Editing and history: 'Itt', a step back and a backspace; then the line before again."""

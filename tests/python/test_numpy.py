@@ -47,7 +47,17 @@ class Arrays(unittest.TestCase):
         for empty in (numpy.zeros(0, numpy.float32), numpy.zeros((0, 3), numpy.float32)):
             with self.assertRaisesRegex(ValueError, "no elements"):
                 mousse.numpy.Optimizer({"e": empty}, "adamw")
+        for options in ({}, {"lr": 0.1}):
+            with self.assertRaisesRegex(ValueError, "no parameters"):
+                mousse.numpy.Optimizer({}, **options)
+        for name in (1, None, "a\0b"):
+            with self.assertRaisesRegex(ValueError, "text without NUL"):
+                mousse.numpy.Optimizer({name: w}, "muon")
+        with self.assertRaisesRegex(mousse.UnknownName, "no algorithm 'None'"):
+            mousse.numpy.Optimizer({"w": w}, None)
         optimizer = self.make(w, b)
+        with self.assertRaisesRegex(ValueError, "no parameter 'x'"):
+            optimizer.arrays("x")
         with self.assertRaisesRegex(ValueError, "under 'lion'.*muon, adamw"):
             optimizer.set("lr", 0.1, "lion")
         with self.assertRaisesRegex(ValueError, "gradient of w"):
@@ -57,6 +67,14 @@ class Arrays(unittest.TestCase):
         with self.assertRaises(mousse.NotFinite):
             optimizer.step({"w": numpy.full((8, 6), numpy.inf, numpy.float32)})
         self.assertTrue(numpy.array_equal(w, numbers(8, 6)))
+
+    def test_sentences_that_are_cut_within_a_character(self):
+        """Long names are cut where the sentence about them ends; which exception it is does not depend on that."""
+        for before in ("", "a", "ab"):
+            name = before + "\u8a18" * 150
+            optimizer = mousse.numpy.Optimizer({name: numbers(4, 4)}, "muon")
+            with self.assertRaisesRegex(mousse.NotFinite, "nothing was changed"):
+                optimizer.step({name: numpy.full((4, 4), numpy.nan, numpy.float32)})
 
     def test_scalars_and_other_orders(self):
         scale, w = numpy.array(1, numpy.float32), numbers(8, 6)

@@ -105,6 +105,23 @@ class Saving(unittest.TestCase):
                 optimizer.load_state_dict(bad)
             self.assertTrue(torch.equal(state["mousse"], optimizer.state_dict()["mousse"]))
 
+    def test_a_state_of_another_shape_under_a_long_name(self):
+        """Refused also where the sentence that says so is cut within a character, or when Ctrl-C comes meanwhile."""
+        def optimizer_for(rows, name):
+            weight = torch.nn.Parameter(torch.ones(rows, 4))
+            weight.grad = torch.ones(rows, 4)
+            return mousse.torch.Optimizer([{"params": [weight], "names": [name], "algorithm": "muon"}])
+
+        for before in ("", "a", "ab"):
+            name = before + "\u8a18" * 150
+            small, large = optimizer_for(4, name), optimizer_for(6, name)
+            small.step()
+            with self.assertRaisesRegex(mousse.BadFormat, "4 x 4 elements, here 6 x 4"):
+                large.load_state_dict(small.state_dict())
+            with mock.patch("mousse._core.shown", side_effect=KeyboardInterrupt):
+                with self.assertRaises(KeyboardInterrupt):
+                    large.load_state_dict(small.state_dict())
+
     def test_an_interrupted_save_is_no_state(self):
         net = model()
         optimizer = mousse.torch.Optimizer(mousse.torch.groups(net))

@@ -1,4 +1,6 @@
 """Steps: the same bits as the C library, torch.optim's results, and what loops of PyTorch do."""
+import contextlib
+import io
 import os
 import pathlib
 import subprocess
@@ -382,6 +384,8 @@ class Loops(unittest.TestCase):
         self.assertEqual(made[0]["algorithm"], "mousse")
         with self.assertRaisesRegex(ValueError, "no parameter 'nope'"):
             mousse.torch.groups(Odd(), roles={"table": "matrix", "nope": "head"})
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(mousse.torch.groups(torch.nn.ReLU(), verbose=True), [])
         roles = {g["algorithm"]: g["names"] for g in mousse.torch.groups(model(), rest="lion")}
         self.assertEqual(roles["mousse"], ["1.weight", "4.weight"])
 

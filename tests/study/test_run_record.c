@@ -183,6 +183,7 @@ static void a_run_is_complete_by_all_it_left(void **state)
     assert_int_equal(run_record_read(&r, path, RECORD_CURVES, &error), MOUSSE_OK);
     assert_string_equal(run_record_state(&r), cases[i].state);
     assert_int_equal(r.complete, complete);
+    assert_false(run_record_blew_up(&r)); /* also where there is no final loss */
     run_group_start(&group);
     assert_int_equal(run_group_add(&group, &r, &error), MOUSSE_OK);
     assert_int_equal(group.final_loss.count, complete && cases[i].metrics == whole);

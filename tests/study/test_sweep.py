@@ -59,6 +59,12 @@ class Sweep(ProgramTest):
             self.assertEqual(result["steps"], 30)
             self.assertGreater(result["peak_bytes"], 1e6)
 
+    def test_files_whose_names_have_dots(self):
+        for name in ("lr-0.1.yaml", "lr-0.2.yaml", "plain"):
+            self.write(name, (BASE + "lr: [0.1, 0.2]\n").encode())
+            self.output("sweep", name, "--num-iterations", "1")
+        self.assertEqual(sorted(os.listdir(self.path("sweeps"))), ["lr-0.1", "lr-0.2", "plain"])
+
     def test_a_sweep_that_was_killed_ends_as_if_it_had_not(self):
         self.sweep_file("optimizer: [mousse, muon, adamw]\nlr: [0.01, 0.02]\n")
         words = ["sweep", "grid.yaml", "--jobs", "2", "--quiet"]

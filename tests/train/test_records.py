@@ -333,6 +333,22 @@ class Records(unittest.TestCase):
             said = self.failure(3, *words, "--init", folder, preexec_fn=small)
             self.assertIn("too few for the", said)
 
+    def test_a_limit_on_memory_is_told(self):
+        """However little it is: OpenBLAS waits forever for its buffers, so it is not asked where there is no room."""
+        told, megabytes, done = set(), 80, 0
+        while done < 3:
+            out = self.lab.folder / f"memory-{megabytes}"
+            limit = megabytes << 20
+            run = self.lab.call(*self.lab.command(out, "mousse", 1), check=False, timeout=60,
+                                env=dict(os.environ, OPENBLAS_NUM_THREADS="1"),
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+            self.assertIn(run.returncode, (0, 1, 127), run.stderr)  # 127: not even its libraries fit
+            told.add("the BLAS" in run.stderr)
+            done += run.returncode == 0
+            megabytes += 4
+            self.assertLess(megabytes, 2000)
+        self.assertIn(True, told)
+
     def test_a_limit_on_file_sizes_is_told(self):
         def small():
             resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))

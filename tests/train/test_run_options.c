@@ -133,6 +133,7 @@ static void yaml_mistakes(void **state)
       {"{", "not YAML"},
       {"plain\n", "key: value"},
       {"a: \"\\0\"\n", "NUL"},
+      {"\"lr\\0x\": 1\n", "a key contains a NUL"},
       {"lr: &a 1\n", "anchors"},
       {"lr: 1\n---\nmu: 1\n", "one document too many"},
   };

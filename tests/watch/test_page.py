@@ -142,6 +142,20 @@ class Pages(unittest.TestCase):
         self.page.press("Enter", 13)
         self.page.wait("location.hash.startsWith('#/run/')")
 
+    def test_skip_link(self):
+        """The first Tab leads to the content of the page that is shown, not to another page."""
+        self.go("#/run/" + self.curved.name)
+        self.page.press("Tab", 9)
+        self.assertEqual(self.page.ask("document.activeElement.className"), "skip")
+        self.page.press("Enter", 13)
+        self.page.wait("document.activeElement.id === 'content'")
+        self.assertEqual(self.page.ask("[location.hash, shownPage.page instanceof RunPage]"),
+                         ["#/run/" + self.curved.name, True])
+
+    def test_an_address_that_is_no_address(self):
+        self.go("#/elsewhere/100%")
+        self.page.wait("document.querySelectorAll('table.runs tbody tr').length === 33")
+
     def test_run(self):
         self.go("#/run/" + self.curved.name)
         self.page.wait("document.querySelector('.chart.wide').dataset.drawn === 'true'")
@@ -177,6 +191,23 @@ class Pages(unittest.TestCase):
         self.assertIn("h.0.attn.q: L: spectrum", titles)
         self.page.ask("document.querySelector('.curvature').scrollIntoView()")
         self.keep("curvature")
+
+    def test_curvature_that_comes_late(self):
+        """What was asked for first is not drawn under the name of what was chosen since."""
+        self.go("#/run/" + self.curved.name)
+        self.page.wait("document.querySelector('.curvature').dataset.drawn === 'true'")
+        self.page.ask("""{ const usual = ask; let first = true; ask = async (path, query) => {
+            const isLate = first && path === 'api/curvature';
+            if (isLate) first = false;
+            const answer = await usual(path, query);
+            if (isLate) await new Promise((done) => setTimeout(done, 500));
+            return answer; }; }""")
+        self.page.ask("""{ const map = shownPage.page.curvature;
+            map.update().then(() => { document.body.dataset.late = 'true'; });
+            map.select.value = 'grad_norm'; map.select.dispatchEvent(new Event('change')); }""")
+        self.page.wait("document.body.dataset.late === 'true'")
+        known = self.server.json("/api/curvature", run=self.curved.name, quantity="grad_norm")
+        self.assertEqual(self.page.ask("shownPage.page.curvature.data.rows[0][0]"), known["rows"][0][0])
 
     def test_comparison(self):
         """Chosen runs on one chart, seeds as a band; saved, it is a report."""

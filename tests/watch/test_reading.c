@@ -1,9 +1,8 @@
 /* test_reading.c - files as they grow, are cut back, replaced, broken and vanish; series that keep
  * extremes; steps scanned without a tree. */
 #include "base/random.h"
-#include "scratch.h"
 #include "study/metrics_line.h"
-#include "watch/text_screen.h"
+#include "watch/run_files.h"
 #include "watch/watch_json.h"
 
 #include <fcntl.h>
@@ -38,14 +37,6 @@ static void see_restart(void *user)
   s->text[0] = '\0';
   s->lines = 0;
   s->restarts++;
-}
-
-static void append(void **state, const char *name, const char *text)
-{
-  FILE *file = fopen(scratch_path(state, name), "a");
-  assert_non_null(file);
-  fputs(text, file);
-  fclose(file);
 }
 
 static void lines_come_when_they_are_whole(void **state)
@@ -217,21 +208,6 @@ static void scanned_steps_are_the_parsed_ones(void **state)
   }
 }
 
-#define STEP(step, loss)                                                                       \
-  "{\"step\": " #step ", \"tokens\": " #step "00, \"loss\": " #loss                            \
-  ", \"lr\": 0.01, \"grad_norm\": 1, \"seconds\": 0.5}\n"
-
-static void make_run(void **state, const char *name, const char *config, const char *metrics)
-{
-  char path[64];
-  mo_error error;
-  assert_int_equal(mo_make_directories(scratch_path(state, name), &error), MOUSSE_OK);
-  snprintf(path, sizeof path, "%s/config.yaml", name);
-  scratch_write(state, path, config, strlen(config));
-  snprintf(path, sizeof path, "%s/metrics.jsonl", name);
-  scratch_write(state, path, metrics, strlen(metrics));
-}
-
 static void a_model_follows_its_runs(void **state)
 {
   watch_model m;
@@ -319,10 +295,6 @@ static void a_new_run_of_an_old_name_has_another_layout(void **state)
   watch_model_close(&m);
 }
 
-#define STARTED(step) "{\"step\": " #step ", \"time\": 1, \"event\": \"started\"}\n"
-#define ENDED(step, text)                                                                      \
-  "{\"step\": " #step ", \"time\": 1, \"event\": \"ended\", \"text\": \"" text "\"}\n"
-
 /* All steps were taken, but their result could not be written; then the run went on. */
 static void a_run_that_could_not_save_has_failed(void **state)
 {
@@ -342,6 +314,52 @@ static void a_run_that_could_not_save_has_failed(void **state)
   append(state, "a/events.jsonl", ENDED(2, "complete"));
   watch_model_refresh(&m);
   assert_string_equal(watched_run_state(m.runs[0]), "complete");
+  watch_model_close(&m);
+}
+
+/* As 'mousse report' has it: what was measured before its last steps is not its final loss. */
+static void a_run_that_went_on_without_validations_has_no_final_loss(void **state)
+{
+  static const char validation[] =
+      "{\"step\": 2, \"tokens\": 1, \"val_loss\": 3, \"val_bits_per_byte\": 1.5}\n";
+  watch_model m;
+  mo_error error = {{0}};
+  make_run(state, "a", "num_iterations: 4\n", STEP(1, 5) STEP(2, 4));
+  append(state, "a/metrics.jsonl", validation);
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  const run_record *record = &m.runs[0]->record;
+  assert_true(record->final_loss == 3 && record->final_bits == 1.5);
+  append(state, "a/metrics.jsonl", STEP(3, 4) STEP(4, 4));
+  append(state, "a/events.jsonl", STARTED(2) ENDED(4, "complete"));
+  watch_model_refresh(&m);
+  assert_string_equal(watched_run_state(m.runs[0]), "complete");
+  assert_true(isnan(record->final_loss) && isnan(record->final_bits));
+  json_t *row = watch_row_json(&m, m.runs[0]);
+  assert_true(json_is_null(json_object_get(row, "last")));
+  assert_true(json_number_value(json_object_get(row, "best")) == 3);
+  json_decref(row);
+  watch_model_close(&m);
+}
+
+/* Where buckets hold several validations, and when they are all gone. */
+static void final_bits_are_those_of_the_last_validation(void **state)
+{
+  watch_model m;
+  mo_error error = {{0}};
+  make_run(state, "a", "num_iterations: 4\n", "");
+  FILE *file = fopen(scratch_path(state, "a/metrics.jsonl"), "a");
+  assert_non_null(file);
+  for (int i = 1; i <= 2 * SERIES_MOST; i++)
+    fprintf(file, "{\"step\": %d, \"tokens\": 1, \"val_loss\": 3, \"val_bits_per_byte\": %d}\n",
+            i, i);
+  fclose(file);
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  assert_true(m.runs[0]->record.final_bits == 2 * SERIES_MOST);
+  assert_int_equal(truncate(scratch_path(state, "a/metrics.jsonl"), 0), 0);
+  watch_model_refresh(&m);
+  assert_true(isnan(m.runs[0]->record.final_bits));
   watch_model_close(&m);
 }
 
@@ -416,36 +434,77 @@ static void lines_stay_while_no_file_can_be_opened(void **state)
   close(root);
 }
 
-/* Long runs and fast ones stay within their columns. */
-static void times_and_rates_fit_a_screen(void **state)
+static void limit_files(rlim_t most)
 {
-  static const struct {
-    double left, rate;
-    const char *expected;
-  } cases[] = {
-      {185, 74512, "      3:05  5.0000       -    74.5k"},
-      {86399, 999.4, "  23:59:59  5.0000       -      999"},
-      {86399.7, 999.6, "   1d 0:00  5.0000       -       1k"},
-      {86400 + 3 * 3600 + 4 * 60 + 5, 999600, "   1d 3:04  5.0000       -       1M"},
-      {100 * 86400 - 61, 2.5e6, " 99d 23:59  5.0000       -     2.5M"},
-      {123 * 86400.0, 999.7e6, "      123d  5.0000       -       1G"},
-      {NAN, NAN, "         -  5.0000       -        -"},
-  };
+  struct rlimit files;
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+  files.rlim_cur = most < files.rlim_max ? most : files.rlim_max;
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+}
+
+/* The smallest number that no descriptor has: with it as a limit, none can be opened. */
+static rlim_t next_descriptor(void)
+{
+  const int next = dup(0);
+  assert_true(next >= 0);
+  close(next);
+  return (rlim_t)next;
+}
+
+/* In the same way for the small files: what was known stays, and they are tried again. */
+static void small_files_are_tried_again(void **state)
+{
   watch_model m;
   mo_error error = {{0}};
-  make_run(state, "a", "num_iterations: 2\n", STEP(1, 5));
+  lock_list locks = {.count = 1, .is_known = true};
+  make_run(state, "a", "num_iterations: 4\n", STEP(1, 5));
   assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
   watch_model_refresh(&m);
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    mo_buffer text = {0};
-    m.runs[0]->running = true;
-    m.runs[0]->course.step_seconds = cases[i].left; /* one step is left */
-    m.runs[0]->course.tokens = (uint64_t)fmax(0, rint(cases[i].left * cases[i].rate));
-    assert_true(text_screen(&m, (screen_size){.columns = 80}, &text));
-    assert_true(mo_buffer_add(&text, "", 1));
-    assert_non_null(strstr(text.data, cases[i].expected));
-    mo_buffer_close(&text);
-  }
+  watched_run *run = m.runs[0];
+  make_run(state, "a", "num_iterations: 9\n", STEP(1, 5));
+  append(state, "a/history.jsonl", "{\"command\": [\"mousse\"]}\n");
+  append(state, "a/result.json", "{\"status\": \"hopeless\"}");
+  assert_int_equal(
+      mo_make_directories(scratch_path(state, "a/checkpoints/step-0000000001"), &error),
+      MOUSSE_OK);
+  const int directory = place_directory(m.root, "a");
+  limit_files(next_descriptor());
+  const bool news = watched_files_read(run, directory);
+  lock_list_read(&locks);
+  limit_files(1024);
+  assert_false(news);
+  assert_true(run->has_options && run->record.options.num_iterations == 4);
+  assert_true(locks.is_known && locks.count == 1);
+  assert_true(watched_files_read(run, directory));
+  assert_int_equal(run->record.options.num_iterations, 9);
+  assert_int_equal(json_array_size(run->checkpoints), 1);
+  assert_non_null(run->stretch);
+  assert_true(run->record.result.status == RECORD_HOPELESS);
+  assert_false(watched_files_read(run, directory));
+  close(directory);
+  watch_model_close(&m);
+}
+
+/* As programs leave it that copy a file over another with its time. */
+static void a_file_with_the_time_of_before_is_read_again(void **state)
+{
+  watch_model m;
+  mo_error error = {{0}};
+  struct stat info;
+  make_run(state, "a", "num_iterations: 4\n", STEP(1, 5));
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL); /* file systems count in ticks */
+  const char *path = scratch_path(state, "a/config.yaml");
+  assert_int_equal(stat(path, &info), 0);
+  FILE *file = fopen(path, "r+");
+  assert_non_null(file);
+  fputs("num_iterations: 9\n", file);
+  fclose(file);
+  const struct timespec times[2] = {info.st_atim, info.st_mtim};
+  assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+  watch_model_refresh(&m);
+  assert_int_equal(m.runs[0]->record.options.num_iterations, 9);
   watch_model_close(&m);
 }
 
@@ -476,10 +535,13 @@ int main(void)
       scratch_test(steps_that_are_left_out_count),
       scratch_test(a_new_run_of_an_old_name_has_another_layout),
       scratch_test(a_run_that_could_not_save_has_failed),
+      scratch_test(a_run_that_went_on_without_validations_has_no_final_loss),
+      scratch_test(final_bits_are_those_of_the_last_validation),
       scratch_test(a_run_whose_lock_is_not_seen_is_running),
       scratch_test(runs_stay_while_no_file_can_be_opened),
       scratch_test(lines_stay_while_no_file_can_be_opened),
-      scratch_test(times_and_rates_fit_a_screen),
+      scratch_test(small_files_are_tried_again),
+      scratch_test(a_file_with_the_time_of_before_is_read_again),
       scratch_test(a_run_of_empty_files_is_a_run),
       cmocka_unit_test(series_keep_extremes),
       cmocka_unit_test(scanned_steps_are_the_parsed_ones),

@@ -7,12 +7,15 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import unicodedata
 import unittest
+import unittest.mock
 import urllib.request
 
 PROGRAM = sys.argv.pop()
@@ -22,6 +25,10 @@ import harness  # noqa: E402
 import made_runs  # noqa: E402
 
 SECRET = "nobody may see this"
+
+
+def columns_of(line):
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
 
 
 def wait_for(condition, what, seconds=60):
@@ -160,6 +167,30 @@ class Requests(Case):
         self.assertIn(b"mousse-lr0.02-seed1", text)
         self.assertEqual(self.rows(self.server)["mousse-lr0.02-seed1"]["step"], 51)
 
+    def test_news_of_more_runs_than_are_named(self):
+        """Then every page must look: one on a run that is not named would stand still."""
+        step = '{"step": %d, "tokens": 1, "loss": 1, "lr": 1, "grad_norm": 1, "seconds": 1}\n'
+        folders = [self.runs / f"many-{i:03d}" for i in range(130)]
+        for folder in folders:
+            folder.mkdir()
+            (folder / "config.yaml").write_text("num_iterations: 4\n")
+            (folder / "metrics.jsonl").write_text(step % 1)
+        wait_for(lambda: len(self.rows(self.server)) == 131, "all runs")
+        with self.server.open() as link:
+            link.sendall(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            text = b""
+            while b"}" not in text.partition(b"event: change")[2]:
+                text += link.recv(4096)
+            self.server.process.send_signal(signal.SIGSTOP)  # it sees them all at once
+            for folder in folders:
+                with open(folder / "metrics.jsonl", "a") as file:
+                    file.write(step % 2)
+            self.server.process.send_signal(signal.SIGCONT)
+            while b"}" not in text.rpartition(b"event: change")[2] or text.count(b"event: change") < 2:
+                text += link.recv(4096)
+        news = [json.loads(part.partition(b"}")[0] + b"}") for part in text.split(b"\ndata: ")[2:]]
+        self.assertTrue(any(n["list"] or "many-129" in n["runs"] for n in news), news)
+
 
 class Token(Case):
     def test_bound_to_all_addresses(self):
@@ -183,6 +214,18 @@ class Token(Case):
             done = subprocess.run([PROGRAM, "watch", str(self.runs), *options], capture_output=True, text=True, timeout=600)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(words, done.stderr)
+
+    def test_the_browser_is_not_ended_with_the_page(self):
+        """Ctrl-C goes to all processes of a group: the browser is in another one."""
+        browser, seen = self.folder / "xdg-open", self.folder / "seen"
+        browser.write_text(f'#!/bin/sh\necho "$1" "$(cut -d" " -f5 /proc/$$/stat)" > {seen}.new && mv {seen}.new {seen}\n')
+        browser.chmod(0o755)
+        path = f"{self.folder}:{os.environ['PATH']}"
+        with unittest.mock.patch.dict(os.environ, PATH=path), server.Server(PROGRAM, self.runs, "--open") as s:
+            wait_for(seen.exists, "the browser")
+            address, group = seen.read_text().split()
+            self.assertEqual(address, s.address)
+            self.assertNotEqual(int(group), os.getpgid(s.process.pid))
 
     def test_a_port_that_is_taken(self):
         with server.Server(PROGRAM, self.runs) as first, server.Server(PROGRAM, self.runs) as second:
@@ -323,10 +366,10 @@ class Training(Case):
 
 class Beside(Case):
     def test_a_page_beside_a_run(self):
-        """train --watch: its page is there while it trains, and gone when it has ended."""
+        """train --watch: its page is there while it trains, whatever it is called, and gone when it has ended."""
         lab = harness.Lab(PROGRAM, self.folder)
-        process = subprocess.Popen([lab.program, *lab.command(self.runs / "long", "mousse", 100000), "--watch"], text=True,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        process = subprocess.Popen([lab.program, *lab.command("-long", "mousse", 100000), "--watch"], text=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=self.runs)
         try:
             address = next(line.split()[1] for line in process.stderr if line.startswith("watch "))
             wait_for(lambda: (self.steps(address) or 0) > 3, "its steps")
@@ -355,11 +398,12 @@ class Terminal(Case):
 
     def test_80_columns(self):
         made_runs.write_sweep(self.runs)
-        made_runs.write_run(self.runs, "lion", 0.02, 1, steps=9).rename(self.runs / "\x1b[31m red\ttab \u4e2d\u6587")
+        made_runs.write_run(self.runs, "lion", 0.02, 1, steps=9).rename(self.runs / ("\x1b[31m red\ttab " + 9 * "\u4e2d\u6587"))
         for unicode in ("C.UTF-8", "C"):
             lines = self.screen(LC_ALL=unicode, COLUMNS="80")
             self.assertEqual(len(lines), 3 + 32)
-            self.assertTrue(all(len(line) <= 80 for line in lines), lines)
+            self.assertTrue(all(columns_of(line) <= 80 for line in lines), lines)
+            self.assertEqual(len({columns_of(line[:line.index(" complete ")]) for line in lines if " complete " in line}), 1)
             self.assertFalse(any("\x1b" in line for line in lines))
             self.assertEqual(any("\u2581" in line for line in lines), unicode == "C.UTF-8")
             self.assertTrue(any("complete 100%" in line and " 3.1803 " in line for line in lines), lines)

@@ -10,7 +10,7 @@ import os
 import threading
 import weakref
 
-from ._errors import CommunicationFailed, check
+from ._errors import CommunicationFailed, InvalidArgument, check, shown
 from ._library import ffi, lib
 from ._tables import value_text
 
@@ -85,9 +85,22 @@ def _read(user, data, size):
     return stream.attempt(stream.read, data, size)
 
 
+class _Differences:
+    """What does not fit of a state. A difference must not be lost: what is raised meanwhile is raised after the call."""
+
+    def __init__(self):
+        self.rows, self.raised = [], None
+
+    def add(self, difference, name, text):
+        try:
+            self.rows.append((int(difference), shown(name), shown(text)))
+        except BaseException as reason:
+            self.raised = reason
+
+
 @ffi.callback("void(void *, mousse_difference, const char *, const char *)")
 def _report(user, difference, name, text):
-    ffi.from_handle(user).append((int(difference), ffi.string(name).decode(), ffi.string(text).decode()))
+    ffi.from_handle(user).add(difference, name, text)
 
 
 class _Observer:
@@ -99,14 +112,14 @@ class _Observer:
     def tell(self, name, quantity, value):
         try:
             if self.raised is None:
-                self.function(name, quantity, value)
+                self.function(shown(name), shown(quantity), value)
         except BaseException as reason:
             self.raised = reason
 
 
 @ffi.callback("void(void *, const char *, const char *, double)")
 def _observe(user, name, quantity, value):
-    ffi.from_handle(user).tell(ffi.string(name).decode(), ffi.string(quantity).decode(), value)
+    ffi.from_handle(user).tell(name, quantity, value)
 
 
 def _alone(method):
@@ -158,6 +171,8 @@ class Core:
         return group[0]
 
     def add_tensor(self, group: int, tensor: Tensor) -> None:
+        if not isinstance(tensor.name, str) or "\0" in tensor.name:
+            raise InvalidArgument(f"a parameter cannot be called {tensor.name!r}: a name is text without NUL")
         name = ffi.new("char[]", tensor.name.encode())
         record = ffi.new("mousse_tensor *", {
             "struct_size": ffi.sizeof("mousse_tensor"), "name": name, "rows": tensor.rows, "cols": tensor.cols,
@@ -217,10 +232,12 @@ class Core:
     @_alone
     def load_matching(self, data: bytes) -> list[tuple[int, str, str]]:
         """What fits of a state; the differences as (kind, name, sentence)."""
-        stream, differences = _Stream(data), []
+        stream, differences = _Stream(data), _Differences()
         report = ffi.new_handle(differences)
         self._check(lib.mousse_load_matching(self.handle, _read, ffi.new_handle(stream), _report, report), stream)
-        return differences
+        if differences.raised is not None:
+            raise differences.raised
+        return differences.rows
 
     @_alone
     def observe(self, function) -> None:
@@ -238,7 +255,7 @@ class Core:
             count = lib.mousse_state_count(self.handle, key, array)
             data = bytearray(4 * count)
             self._check(lib.mousse_state_read(self.handle, key, array, ffi.from_buffer("float[]", data), count))
-            arrays[ffi.string(array).decode()] = data
+            arrays[shown(array)] = data
         return arrays
 
     def plan(self, rank: int = 0) -> int:
@@ -251,7 +268,7 @@ class Core:
         """Name, bytes of state and operations of an update, of every parameter."""
         rows = []
         while (name := lib.mousse_param_name(self.handle, len(rows))) != ffi.NULL:
-            rows.append((ffi.string(name).decode(), lib.mousse_param_state_bytes(self.handle, name),
+            rows.append((shown(name), lib.mousse_param_state_bytes(self.handle, name),
                          lib.mousse_param_flops(self.handle, name)))
         return rows
 

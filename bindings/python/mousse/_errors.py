@@ -50,10 +50,14 @@ _kinds = {
 }
 
 
+def shown(pointer) -> str:
+    """The library's text. A sentence may be cut within a character, and names in a file may be of any bytes."""
+    return ffi.string(pointer).decode(errors="replace")
+
+
 def check(status, handle=ffi.NULL):
     """Raises what a status other than OK means, in the words of the object it happened on."""
     if status == lib.MOUSSE_OK:
         return
-    text = ffi.string(lib.mousse_error(handle)).decode()
-    text = text or ffi.string(lib.mousse_status_text(status)).decode()
+    text = shown(lib.mousse_error(handle)) or shown(lib.mousse_status_text(status))
     raise _kinds.get(status, Error)(text)

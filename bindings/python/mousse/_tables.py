@@ -62,7 +62,7 @@ def algorithms() -> list[str]:
 
 def algorithm_help(algorithm: str) -> str:
     """One sentence about an algorithm."""
-    text = lib.mousse_algorithm_help(algorithm.encode())
+    text = lib.mousse_algorithm_help(algorithm.encode()) if isinstance(algorithm, str) else ffi.NULL
     if text == ffi.NULL:
         raise UnknownName(f"there is no algorithm '{algorithm}'; there are {', '.join(algorithms())}")
     return _text(text)

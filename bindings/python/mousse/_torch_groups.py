@@ -121,5 +121,5 @@ def _as_groups(chosen, algorithm, rest, rest_lr, options):
 def _table(chosen, algorithm, rest):
     rows = [(name, "x".join(map(str, param.shape)), role, algorithm if role in _by_matrix_algorithm else rest)
             for role, pairs in chosen.items() for name, param in pairs]
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    widths = [max((len(row[i]) for row in rows), default=0) for i in range(4)]
     return "\n".join("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths)).rstrip() for row in rows)

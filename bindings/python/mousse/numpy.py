@@ -30,6 +30,8 @@ class Optimizer:
     """
 
     def __init__(self, params: dict, algorithm="mousse", *, threads: int = 0, clip_norm: float = 0.0, **options):
+        if not params:
+            raise InvalidArgument("there are no parameters to optimize")
         self._params = {name: _usable(name, array, "value") for name, array in params.items()}
         for name, array in self._params.items():
             if not array.flags.writeable:
@@ -111,6 +113,8 @@ class Optimizer:
 
     def arrays(self, name: str) -> dict:
         """What is kept about a parameter: copies of "momentum" and the like."""
+        if name not in self._params:
+            raise InvalidArgument(f"there is no parameter {name!r}")
         return {k: numpy.frombuffer(v, dtype=numpy.float32) for k, v in self._core.state(name).items()}
 
     @property

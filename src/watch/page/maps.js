@@ -159,15 +159,16 @@ class CurvatureMap {
     this.charts = [];
   }
 
-  /* Long files are read by the server in parts. */
+  /* Long files are read by the server in parts. Meanwhile something else may have been chosen, of which the answer
+   * may come first: then this one is not drawn under its name. */
   async update() {
+    const { quantity, opened } = this, query = { run: this.path };
+    if (quantity) query.quantity = quantity;
+    if (opened) query.matrix = opened;
     let data = null;
-    do {
-      const query = { run: this.path };
-      if (this.quantity) query.quantity = this.quantity;
-      if (this.opened) query.matrix = this.opened;
-      data = await ask("api/curvature", query);
-    } while (data.more);
+    do data = await ask("api/curvature", query);
+    while (data.more);
+    if (quantity !== this.quantity || opened !== this.opened) return;
     const known = CURVATURE.filter(([name]) => data.quantities.includes(name));
     if (known.length && !known.some(([name]) => name === this.quantity)) {
       this.quantity = known[0][0];

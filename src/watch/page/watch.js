@@ -24,10 +24,18 @@ function say(text, className) {
   live.className = className;
 }
 
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch (failure) { // typed by hand: 100%
+    return text;
+  }
+}
+
 /* The parts of an address such as #/run/muon-1. */
 function placeOf(hash) {
   const [name, ...rest] = hash.replace(/^#\/?/, "").split("/");
-  return { name, rest: rest.filter(Boolean).map(decodeURIComponent) };
+  return { name, rest: rest.filter(Boolean).map(decoded) };
 }
 
 function open() {
@@ -121,6 +129,10 @@ async function start() {
     if (runs.length === 1 && runs[0].run === ".") location.replace(addressOf("run", "."));
   }
   window.addEventListener("hashchange", open);
+  document.querySelector(".skip").addEventListener("click", (event) => { // its #content is no place of ours
+    event.preventDefault();
+    document.getElementById("content").focus();
+  });
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) lookAway();
     else listen();
