@@ -133,8 +133,8 @@ static mousse_status set_cell(study_cell *cell, const study_scale *scale, const 
   MO_TRY(
       set(&cell->run, "scheduler_type", plan->schedule == STUDY_WSD ? "wsd" : "cosine", error));
   MO_TRY(set(&cell->run, "optimizer", who->optimizer, error));
-  MO_TRY(
-      set(&cell->run, "scalar_opt", "lion", error)); /* these two as archived runs have them */
+  /* Published, and what archived runs have. */
+  MO_TRY(set(&cell->run, "scalar_opt", "lion", error));
   MO_TRY(set(&cell->run, "embed_lr_factor", "1", error));
   MO_TRY(set(&cell->run, "data_dir", plan->data_dir, error));
   MO_TRY(set_all(&cell->run, who->options, error));
