@@ -17,6 +17,7 @@
 #include <string.h>
 
 enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER_DEFINED = 4, UNUSED = 5, BYTE = 6 };
+enum { MOST_COMPARED = 100000000 };
 
 /* The expressions as tokenizer.json of these models has them. */
 static const struct {
@@ -218,6 +219,7 @@ static mousse_status check_whole_words(const mo_tokenizer *t, const char *rule, 
   mo_encoder *encoder = NULL;
   mo_tokenizer merging = *t; /* borrows all of it */
   merging.whole_words = merging.nfc = false;
+  merging.found = merging.found_late = (added_tokens){0};
   if (t->rule == NULL || t->whole_words == (strcmp(rule, "llama-bpe") == 0)) return MOUSSE_OK;
   mousse_status status = split_scratch_open(&scratch, t->rule, error);
   if (status == MOUSSE_OK) status = encoder_open(&encoder, &merging, error);
@@ -225,6 +227,69 @@ static mousse_status check_whole_words(const mo_tokenizer *t, const char *rule, 
   encoder_close(encoder);
   split_scratch_close(scratch);
   return status;
+}
+
+/* Is `longer`, where it begins inside of `first`, not what is found in the text they make? */
+static bool hides(const added_tokens *tokens, const added_token *first, size_t at,
+                  const added_token *longer)
+{
+  char text[2 * ADDED_LONGEST];
+  size_t start = 0;
+  memcpy(text, first->text, at);
+  memcpy(text + at, longer->text, longer->length);
+  const added_token *found = added_tokens_find(tokens, text, at + longer->length, &start);
+  return found != NULL && found != longer && found->length <= longer->length;
+}
+
+/* A longer token that begins with the end of `first` and is hidden by it; NULL: none. *left: how
+ * many more may be compared, for files that are made to take forever. */
+static const added_token *find_hidden(const added_tokens *tokens, const added_token *first,
+                                      size_t *left)
+{
+  for (size_t at = 1; at < first->length; at++) {
+    const unsigned char byte = (unsigned char)first->text[at];
+    for (size_t i = tokens->first[byte]; i < tokens->first[byte + 1] && *left > 0; i++) {
+      --*left;
+      const added_token *longer = &tokens->sorted[i];
+      if (longer->length > first->length &&
+          memcmp(first->text + at, longer->text, first->length - at) == 0 &&
+          hides(tokens, first, at, longer))
+        return longer;
+    }
+  }
+  return NULL;
+}
+
+/* llama.cpp looks for the longest token in all of a text, then for the next, and so on; we take
+ * what comes first in the text, as Hugging Face's libraries do. */
+static mousse_status check_order(const added_tokens *tokens, mo_error *error)
+{
+  size_t left = MOST_COMPARED;
+  for (size_t i = 0; i < tokens->count && left > 0; i++) {
+    const added_token *first = &tokens->sorted[i], *hidden = find_hidden(tokens, first, &left);
+    if (hidden == NULL) continue;
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "the added tokens '%.*s' and '%.*s' can overlap in a text, where the first "
+                   "one is found, but llama.cpp finds the longer one; this tokenizer cannot be "
+                   "written as GGUF",
+                   (int)first->length, first->text, (int)hidden->length, hidden->text);
+  }
+  if (left > 0) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "the tokenizer has %zu added tokens that are not special, too many to see "
+                 "whether llama.cpp finds the same ones; it cannot be written as GGUF",
+                 tokens->count);
+}
+
+static mousse_status check_found(const mo_tokenizer *t, mo_error *error)
+{
+  if (t->found.count + t->found_late.count > 0 && t->prefix == TOKENIZER_PREFIX_FIRST)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "the tokenizer puts no space behind added tokens that are not special "
+                   "(prepend_scheme first), and llama.cpp does, so text would have other ids; "
+                   "this tokenizer cannot be written as GGUF");
+  MO_TRY(check_order(&t->found, error));
+  return check_order(&t->found_late, error);
 }
 
 static mousse_status check(const mo_tokenizer *t, size_t vocabulary, mo_error *error)
@@ -236,6 +301,7 @@ static mousse_status check(const mo_tokenizer *t, size_t vocabulary, mo_error *e
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "the tokenizer has %u tokens, the model's vocabulary %zu", t->tokens.count,
                    vocabulary);
+  MO_TRY(check_found(t, error));
   if (t->sentencepiece) return check_merges(t, error);
   const char *rule = rule_name(t);
   if (rule != NULL) return check_whole_words(t, rule, error);

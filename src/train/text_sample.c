@@ -72,7 +72,7 @@ static mousse_status check_ids(const text_writer *w, size_t first, mo_error *err
 mousse_status text_writer_add(text_writer *w, const char *text, size_t length, mo_error *error)
 {
   const size_t before = w->ids.count;
-  const bool starts = tokenizer_is_special(w->tokenizer, w->ids.ids[before - 1]);
+  const bool starts = tokenizer_starts_behind(w->tokenizer, w->ids.ids[before - 1]);
   mousse_status status =
       (starts ? encoder_encode : encoder_go_on)(w->encoder, text, length, &w->ids, error);
   if (status == MOUSSE_OK) status = check_ids(w, before, error);

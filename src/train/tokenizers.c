@@ -30,7 +30,8 @@ uint32_t *tokenizer_byte_lengths(const mo_tokenizer *tokenizer, size_t count)
   for (uint32_t id = 0; lengths != NULL && id < count && id < tokenizer->tokens.count; id++) {
     size_t length = 0;
     (void)tokenizer_bytes(tokenizer, id, &length);
-    if (!tokenizer_is_special(tokenizer, id)) lengths[id] = (uint32_t)length;
+    if (!tokenizer_is_special(tokenizer, id) || tokenizer_is_found(tokenizer, id))
+      lengths[id] = (uint32_t)length;
   }
   return lengths;
 }

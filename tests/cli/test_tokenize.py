@@ -236,6 +236,29 @@ class Tokenize(ProgramTest):
         self.write("a.txt", prose(100000, 2))
         self.assertIn("exists, and was not made", self.failure(1, *again))
 
+    def test_added_tokens(self):
+        """A token with a space in it, in a document of many pieces; and data from before such tokens were found."""
+        token, count = "<a name>", 40000
+        self.write("a.txt", prose(100000))
+        self.output("tokenize", "a.txt", "--tokenizer", "train:300", "--out", "t")
+        tokenizer = json.loads(self.read("t/tokenizer.json"))
+        tokenizer["added_tokens"].append({"id": 300, "content": token, "single_word": False, "lstrip": False,
+                                          "rstrip": False, "normalized": False, "special": False})
+        self.write("t/tokenizer.json", json.dumps(tokenizer).encode())
+        self.write("b.txt", token.encode() * count)
+        again = "tokenize", "b.txt", "--tokenizer", "t", "--out", "out", "--val-fraction", "0"
+        self.output(*again)
+        ids = self.tokens("out/text_train_000000.bin")
+        self.assertTrue(ids == (299,) + (300,) * count, f"{len(ids)} ids, from {ids[:4]}")
+        self.assertEqual(self.output("text", "out/text_train_000000.bin"), token.encode() * count)
+        self.assertIn(b"already complete", self.output(*again))
+
+        manifest = json.loads(self.read("out/manifest.json"))
+        self.assertEqual(manifest["recipe"].pop("found_tokens"), 1)
+        del manifest["recipe"]["tokenizer_xxh3"]
+        self.write("out/manifest.json", json.dumps(manifest).encode())
+        self.assertIn("exists, and was not made", self.failure(1, *again))
+
     def test_more_inputs_than_a_manifest_lists(self):
         folder = "/".join(["many"] + ["x" * 250] * 14)  # long names stand for a large number of files
         os.makedirs(self.path(folder))

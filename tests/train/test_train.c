@@ -11,6 +11,7 @@
 #include "train/session.h"
 #include "train/tensorboard.h"
 #include "train/text_sample.h"
+#include "train/tokenizers.h"
 #include "train/unused_options.h"
 
 #include <math.h>
@@ -306,6 +307,29 @@ static void long_texts_do_not_repeat(void **state)
   gpt_params_destroy(params);
 }
 
+/* Added tokens that are found in text stand for its bytes; special ones stand for none. */
+static void bytes_of_added_tokens(void **state)
+{
+  enum { FOUND = 256, SPECIAL, COUNT };
+  mo_tokenizer t = {0};
+  mo_error error = {{0}};
+  (void)state;
+  for (unsigned i = 0; i < 256; i++)
+    assert_int_equal(tokenizer_add_token(&t, &(char){(char)i}, 1, false, &error), MOUSSE_OK);
+  assert_int_equal(tokenizer_add_token(&t, "<think>", 7, true, &error), MOUSSE_OK);
+  assert_int_equal(tokenizer_add_token(&t, "<|endoftext|>", 13, true, &error), MOUSSE_OK);
+  assert_int_equal(tokenizer_finish(&t, "t", NULL, &error), MOUSSE_OK);
+  assert_true(added_tokens_add(&t.found, (added_token){"<think>", 7, FOUND}));
+  added_tokens_sort(&t.found);
+  uint32_t *lengths = tokenizer_byte_lengths(&t, COUNT);
+  assert_non_null(lengths);
+  assert_int_equal(lengths['a'], 1);
+  assert_int_equal(lengths[FOUND], 7);
+  assert_int_equal(lengths[SPECIAL], 0);
+  mo_release(NULL, lengths, COUNT * sizeof *lengths);
+  tokenizer_close(&t);
+}
+
 /* The published check value of CRC-32C, and one record byte by byte. */
 static void event_records(void **state)
 {
@@ -399,6 +423,7 @@ int main(void)
       scratch_test(logs_never_fail),
       cmocka_unit_test(long_texts_do_not_repeat),
       cmocka_unit_test(a_prompt_that_grows_is_seen_whole),
+      cmocka_unit_test(bytes_of_added_tokens),
       cmocka_unit_test(event_records),
       scratch_test(room_of_control_groups),
   };

@@ -439,6 +439,44 @@ static void test_kinds_of_tokens_in_gguf(void **state)
   tokenizer_close(&t);
 }
 
+/* Tokens that are found in text: llama.cpp finds the longest one first, wherever it is, and puts a
+ * space behind each where it puts one before a text. */
+static void test_found_tokens_in_gguf(void **state)
+{
+  static const struct {
+    const char *tokens[3], *word; /* word NULL: fine */
+    tokenizer_prefix prefix;
+  } cases[] = {
+      {{"<think>", "</think>", "<thinking>"}, NULL, TOKENIZER_PREFIX_NONE},
+      {{"  ", "   ", "    "}, NULL, TOKENIZER_PREFIX_NONE},
+      {{"abc", "b", "bc"}, NULL, TOKENIZER_PREFIX_NONE}, /* one inside another */
+      {{"ab", "bcd", "x"}, "'ab' and 'bcd' can overlap", TOKENIZER_PREFIX_NONE},
+      {{"ab", "abc", "bcde"}, "'ab' and 'bcde' can overlap", TOKENIZER_PREFIX_NONE},
+      {{"ab", "bcd", "abcd"}, NULL, TOKENIZER_PREFIX_NONE}, /* the longest is also the first */
+      {{"<x>", "<y>", "<z>"}, "prepend_scheme first", TOKENIZER_PREFIX_FIRST},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mo_tokenizer t = {.prefix = cases[i].prefix};
+    mo_error error = {{0}};
+    gguf_keys keys = {0};
+    for (unsigned k = 0; k < 256; k++)
+      assert_int_equal(tokenizer_add_token(&t, &(char){(char)k}, 1, false, &error), MOUSSE_OK);
+    assert_int_equal(tokenizer_finish(&t, "t", NULL, &error), MOUSSE_OK);
+    for (uint32_t k = 0; k < 3; k++) {
+      const char *text = cases[i].tokens[k];
+      assert_true(added_tokens_add(&t.found, (added_token){text, strlen(text), 256 + k}));
+    }
+    added_tokens_sort(&t.found);
+    assert_int_equal(gguf_add_tokenizer(&keys, &t, 300, &error),
+                     cases[i].word == NULL ? MOUSSE_OK : MOUSSE_INVALID_ARGUMENT);
+    if (cases[i].word != NULL && strstr(error.text, cases[i].word) == NULL)
+      fail_msg("case %zu: '%s' does not say '%s'", i, error.text, cases[i].word);
+    mo_buffer_close(&keys.bytes);
+    tokenizer_close(&t);
+  }
+}
+
 /* Words that are tokens: taken as they are with Llama 3's rule and merged with others, whatever
  * the tokenizer says; that is refused where it matters. */
 static void test_whole_words_in_gguf(void **state)
@@ -486,6 +524,7 @@ int main(void)
       cmocka_unit_test(test_models_that_types_hold),
       cmocka_unit_test(test_names_of_files),
       cmocka_unit_test(test_kinds_of_tokens_in_gguf),
+      cmocka_unit_test(test_found_tokens_in_gguf),
       cmocka_unit_test(test_whole_words_in_gguf),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

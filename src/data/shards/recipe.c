@@ -82,6 +82,20 @@ static mousse_status check_names(const file_list *files, mo_error *error)
   return MOUSSE_OK;
 }
 
+/* Only where there are any: recipes without the key are older than the search for such tokens. */
+static bool add_found_tokens(json_t *recipe, const mo_tokenizer *t)
+{
+  const size_t count = t->found.count + t->found_late.count;
+  return count == 0 ||
+         json_object_set_new(recipe, "found_tokens", json_integer((json_int_t)count)) == 0;
+}
+
+static bool add_tokenizer(json_t *recipe, const mo_tokenizer *t)
+{
+  return json_object_set_new(recipe, "tokenizer_xxh3", hash_json(tokenizer_checksum(t))) == 0 &&
+         add_found_tokens(recipe, t);
+}
+
 /* Where the value is given; false when it is not UTF-8. */
 static bool add_text(json_t *recipe, const char *key, const char *text)
 {
@@ -103,9 +117,7 @@ mousse_status recipe_make(json_t **recipe, const dataset_options *options,
       add_text(made, "separator", options->separator) &&
       add_text(made, "completion", options->completion) &&
       add_text(made, "messages", options->messages) && add_text(made, "chat_template", chat) &&
-      (tokenizer == NULL ||
-       json_object_set_new(made, "tokenizer_xxh3", hash_json(tokenizer_checksum(tokenizer))) ==
-           0) &&
+      (tokenizer == NULL || add_tokenizer(made, tokenizer)) &&
       json_object_set(made, "inputs", inputs) == 0) {
     json_decref(inputs);
     *recipe = made;

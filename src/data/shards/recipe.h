@@ -3,6 +3,7 @@
  *     name, tokenizer, val_fraction, shard_tokens, field, separator   the options
  *     completion, messages, chat_template                             likewise, where they are given
  *     tokenizer_xxh3   checksum of the tokenizer's contents; absent: learned from the text
+ *     found_tokens     how many of its tokens are found in text; absent: none
  *     inputs           [{"path", "bytes", "modified_ns"}, ...], or for very many of them
  *                      {"count", "bytes", "xxh3": of the list}
  *

@@ -4,7 +4,8 @@
  *     llama3   <|start_header_id|>ROLE<|end_header_id|>\n\nTEXT<|eot_id|>        Llama 3; TEXT is trimmed
  *     plain    ### Role:\nTEXT\n\n, of the assistant ### Assistant:\nTEXT and the end-of-text token
  *
- * Words in <||> are single tokens that text never contains, \n is a line end. These are the
+ * Words in <||> are single tokens, which text never contains where a tokenizer's file calls them
+ * special, as those of the families do; \n is a line end. These are the
  * published templates of the families but for what some of them put in by themselves: a system
  * message where there is none, the date.
  *

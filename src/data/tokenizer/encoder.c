@@ -207,44 +207,72 @@ static mousse_status encode_bytes(const char *text, size_t length, mo_id_list *i
   return MOUSSE_OK;
 }
 
-/* Text as the tokenizer's file wants it, in the encoder's memory where it changes. */
-static mousse_status prepare(mo_encoder *encoder, bool starts, const char **text,
-                             size_t *length)
+static mousse_status encode_spelled(mo_encoder *encoder, bool starts, const char *text,
+                                    size_t length)
 {
   const mo_tokenizer *t = encoder->tokenizer;
-  const bool normalise = t->nfc && !nfc_is_certain(*text, *length);
-  bool fine = true;
-  if (!normalise && !t->sentencepiece) return MOUSSE_OK;
-  encoder->text.size = 0;
-  if (normalise)
-    fine = nfc_add(&encoder->text, *text, *length);
-  else
-    fine = sentencepiece_spell(t, *text, *length, starts, &encoder->text);
-  *text = encoder->text.data;
-  *length = encoder->text.size;
-  return fine ? MOUSSE_OK : MOUSSE_NO_MEMORY;
+  mo_buffer *spelled = &encoder->text;
+  spelled->size = 0;
+  if (!sentencepiece_spell(t, text, length, starts, spelled)) return MOUSSE_NO_MEMORY;
+  return sentencepiece_cut(t, spelled->data, spelled->size, add_piece, encoder);
 }
 
-static mousse_status encode_prepared(mo_encoder *encoder, const char *text, size_t length,
-                                     mo_error *error)
+/* Text in which no added token is looked for any more. starts: as if it began a document. */
+static mousse_status encode_plain(mo_encoder *encoder, bool starts, const char *text,
+                                  size_t length, mo_error *error)
 {
   const mo_tokenizer *t = encoder->tokenizer;
-  if (t->sentencepiece) return sentencepiece_cut(t, text, length, add_piece, encoder);
+  if (t->sentencepiece) return encode_spelled(encoder, starts, text, length);
   if (t->rule == NULL) return encode_bytes(text, length, encoder->out);
   return split_text(t->rule, encoder->scratch, text, length, add_piece, encoder, error);
+}
+
+typedef mousse_status (*encode_part)(mo_encoder *encoder, bool starts, const char *text,
+                                     size_t length, mo_error *error);
+
+/* The added tokens of text, and by `part` what lies between them. */
+static mousse_status encode_between(mo_encoder *encoder, const added_tokens *tokens,
+                                    encode_part part, bool starts, const char *text,
+                                    size_t length, mo_error *error)
+{
+  mo_id_list *out = encoder->out;
+  for (size_t done = 0;;) {
+    size_t at = done;
+    const added_token *found = added_tokens_find(tokens, text, length, &at);
+    if (at > done) MO_TRY(part(encoder, starts, text + done, at - done, error));
+    if (found == NULL) return MOUSSE_OK;
+    if (!mo_id_list_reserve(out, 1)) return MOUSSE_NO_MEMORY;
+    out->ids[out->count++] = found->id;
+    starts = tokenizer_starts_behind(encoder->tokenizer, found->id);
+    done = at + found->length;
+  }
+}
+
+/* Text in the normal form that the tokenizer's file wants, in the encoder's memory where that
+ * changes it; then its tokens that are found in such text. */
+static mousse_status encode_normal(mo_encoder *encoder, bool starts, const char *text,
+                                   size_t length, mo_error *error)
+{
+  const mo_tokenizer *t = encoder->tokenizer;
+  if (t->nfc && !nfc_is_certain(text, length)) {
+    encoder->text.size = 0;
+    if (!nfc_add(&encoder->text, text, length)) return MOUSSE_NO_MEMORY;
+    text = encoder->text.data;
+    length = encoder->text.size;
+  }
+  return encode_between(encoder, &t->found_late, encode_plain, starts, text, length, error);
 }
 
 static mousse_status encode(mo_encoder *encoder, bool starts, const char *text, size_t length,
                             mo_id_list *ids, mo_error *error)
 {
-  const size_t given = length;
   if (error != NULL) error->text[0] = '\0';
   encoder->out = ids;
-  mousse_status status = prepare(encoder, starts, &text, &length);
-  if (status == MOUSSE_OK) status = encode_prepared(encoder, text, length, error);
+  const mousse_status status = encode_between(encoder, &encoder->tokenizer->found,
+                                              encode_normal, starts, text, length, error);
   encoder->out = NULL;
   if (status == MOUSSE_NO_MEMORY)
-    return mo_fail(error, status, "no memory to encode %zu bytes of text", given);
+    return mo_fail(error, status, "no memory to encode %zu bytes of text", length);
   return status;
 }
 

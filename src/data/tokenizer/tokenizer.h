@@ -4,8 +4,9 @@
  * with the lowest merge rank (the leftmost of equals) becomes one token until no pair has one.
  * A piece of more than 1 MiB is merged in parts of 1 MiB.
  * Every byte is a token, so any byte string has ids and decodes to itself. Special tokens are
- * never found in text: "<|endoftext|>" in a document is encoded as ordinary characters. So are
- * added ones that files mark as not special, which other libraries do find (docs/formats.md).
+ * never found in text: "<|endoftext|>" in a document is encoded as ordinary characters. Added ones
+ * that a file marks as not special, as Qwen's <think>, are: text is cut at them first, and what
+ * lies between two of them is split and merged by itself (added_tokens.h).
  *
  * Two kinds of files change text first: those that ask for Unicode's normal form C (nfc.h), and
  * those of SentencePiece's kind, which start from characters (sentencepiece.h).
@@ -18,6 +19,7 @@
 
 #include "base/buffer.h"
 #include "base/table.h"
+#include "data/tokenizer/added_tokens.h"
 #include "data/tokenizer/split.h"
 
 #define TOKENIZER_NONE        UINT32_MAX
@@ -27,19 +29,21 @@ typedef struct tokenizer_merge {
   uint32_t left, right;
 } tokenizer_merge;
 
-/* A space before the first word of a text, so that it is the token it is elsewhere; of a
- * conversation's parts, which have special tokens between them, each is a text. */
+/* A space before the first word of a text, so that it is the token it is elsewhere. Parts of a
+ * text or a conversation that have added tokens between them are texts of their own here. */
 typedef enum tokenizer_prefix {
   TOKENIZER_PREFIX_NONE,
   TOKENIZER_PREFIX_ALWAYS,
-  TOKENIZER_PREFIX_FIRST,       /* not where text starts with one, nor behind a special token */
+  TOKENIZER_PREFIX_FIRST,       /* not where text starts with one, nor behind an added token */
   TOKENIZER_PREFIX_UNLESS_SPACE /* not where text starts with one */
 } tokenizer_prefix;
 
 typedef struct mo_tokenizer {
   mo_text_table tokens;    /* number = id; the bytes each id stands for, or their spelling */
-  mo_text_table specials;  /* those of them that are never found in text */
+  mo_text_table specials;  /* the added ones of them, and end_of_text */
   mo_text_table shown;     /* those of these that are text to a reader ("special": false) */
+  added_tokens found;      /* those of these that are found in text */
+  added_tokens found_late; /* likewise, once it is in normal form ("normalized": true) */
   tokenizer_merge *merges; /* by rank */
   size_t merge_count, merge_capacity;
   mo_pair_table pairs; /* the same merges, to look up */
@@ -115,9 +119,14 @@ uint32_t tokenizer_first(const mo_tokenizer *tokenizer);
 bool tokenizer_is_special(const mo_tokenizer *tokenizer, uint32_t id);
 /* Of special ones: does a file say that readers see it, as the <think> of Qwen? */
 bool tokenizer_is_shown(const mo_tokenizer *tokenizer, uint32_t id);
+/* Of shown ones: is it found in text? All are but those that mark where a text starts or ends. */
+bool tokenizer_is_found(const mo_tokenizer *tokenizer, uint32_t id);
+/* Does the text behind an id get the space that a text starts with, where texts get one? */
+bool tokenizer_starts_behind(const mo_tokenizer *tokenizer, uint32_t id);
 
-/* Where text is cut in two that are encoded on their own; see split_cut. scratch: of the
- * tokenizer's rule, NULL when it has none. */
+/* tokenizer_cut.c: where text is cut in two that are encoded on their own; see split_cut. Before
+ * a token that is found in text is such a place; inside of one is none, if most - least is
+ * ADDED_LONGEST or more. scratch: of the tokenizer's rule, NULL when it has none. */
 size_t tokenizer_cut(const mo_tokenizer *tokenizer, split_scratch *scratch, const char *text,
                      size_t length, size_t least, size_t most);
 

@@ -2,7 +2,6 @@
 #include "data/tokenizer/tokenizer.h"
 
 #include "data/tokenizer/alphabet.h"
-#include "data/tokenizer/nfc.h"
 #include "data/tokenizer/sentencepiece.h"
 
 #include <string.h>
@@ -160,6 +159,8 @@ void tokenizer_close(mo_tokenizer *tokenizer)
   mo_text_table_close(&tokenizer->tokens);
   mo_text_table_close(&tokenizer->specials);
   mo_text_table_close(&tokenizer->shown);
+  added_tokens_close(&tokenizer->found);
+  added_tokens_close(&tokenizer->found_late);
   mo_release(NULL, tokenizer->merges, tokenizer->merge_capacity * sizeof *tokenizer->merges);
   mo_pair_table_close(&tokenizer->pairs);
   split_rule_close(tokenizer->rule);
@@ -181,12 +182,19 @@ const char *tokenizer_bytes(const mo_tokenizer *tokenizer, uint32_t id, size_t *
   return tokenizer->texts.data + start;
 }
 
+/* Is a space behind this id none of the text's? */
+static bool has_prefix_behind(const mo_tokenizer *t, uint32_t id)
+{
+  return id == t->end_of_text || id == t->start_of_text ||
+         (tokenizer_is_found(t, id) && tokenizer_starts_behind(t, id));
+}
+
 const char *tokenizer_bytes_after(const mo_tokenizer *tokenizer, uint32_t before, uint32_t id,
                                   size_t *length)
 {
   const char *bytes = tokenizer_bytes(tokenizer, id, length);
-  const bool first = before == tokenizer->end_of_text || before == tokenizer->start_of_text;
-  if (bytes == NULL || !first || tokenizer->prefix == TOKENIZER_PREFIX_NONE || bytes[0] != ' ')
+  if (bytes == NULL || tokenizer->prefix == TOKENIZER_PREFIX_NONE || bytes[0] != ' ' ||
+      !has_prefix_behind(tokenizer, before) || tokenizer_is_found(tokenizer, id))
     return bytes;
   (*length)--;
   return bytes + 1;
@@ -216,6 +224,21 @@ bool tokenizer_is_shown(const mo_tokenizer *tokenizer, uint32_t id)
   return is_in(&tokenizer->shown, tokenizer, id);
 }
 
+bool tokenizer_is_found(const mo_tokenizer *t, uint32_t id)
+{
+  size_t length = 0;
+  if (id >= t->tokens.count) return false;
+  const char *text = mo_text_table_get(&t->tokens, id, &length);
+  return added_tokens_have(&t->found, text, length) ||
+         added_tokens_have(&t->found_late, text, length);
+}
+
+bool tokenizer_starts_behind(const mo_tokenizer *t, uint32_t id)
+{
+  if (id == t->end_of_text || id == t->start_of_text) return true;
+  return tokenizer_is_special(t, id) && t->prefix != TOKENIZER_PREFIX_FIRST;
+}
+
 static uint64_t add_to_checksum(uint64_t checksum, const void *data, size_t bytes)
 {
   return XXH3_64bits_withSeed(data, bytes, checksum);
@@ -228,6 +251,16 @@ static uint64_t add_kind(const mo_tokenizer *t, uint64_t checksum)
                             t->each_space};
   if (!t->nfc && t->start_of_text == TOKENIZER_NONE && !t->sentencepiece) return checksum;
   return add_to_checksum(checksum, facts, sizeof facts);
+}
+
+/* Likewise. */
+static uint64_t add_found(const added_tokens *found, bool late, uint64_t checksum)
+{
+  for (size_t i = 0; i < found->count; i++) {
+    const uint32_t facts[] = {found->sorted[i].id, late};
+    checksum = add_to_checksum(checksum, facts, sizeof facts);
+  }
+  return checksum;
 }
 
 uint64_t tokenizer_checksum(const mo_tokenizer *t)
@@ -243,16 +276,6 @@ uint64_t tokenizer_checksum(const mo_tokenizer *t)
   }
   for (size_t i = 0; i < t->merge_count; i++)
     checksum = add_to_checksum(checksum, &t->merges[i], sizeof t->merges[i]);
-  return add_kind(t, add_to_checksum(checksum, pattern, strlen(pattern)));
-}
-
-size_t tokenizer_cut(const mo_tokenizer *tokenizer, split_scratch *scratch, const char *text,
-                     size_t length, size_t least, size_t most)
-{
-  size_t at = 0;
-  const bool changes = tokenizer->nfc && !nfc_is_certain(text, length);
-  /* Where the rule sees other text than this, or none: before a space nothing is joined. */
-  if (tokenizer->sentencepiece || changes) at = split_cut_before_space(text, least, most);
-  if (at == 0 && changes) at = nfc_cut(text, length, least, most);
-  return at > 0 ? at : split_cut(tokenizer->rule, scratch, text, length, least, most);
+  checksum = add_kind(t, add_to_checksum(checksum, pattern, strlen(pattern)));
+  return add_found(&t->found_late, true, add_found(&t->found, false, checksum));
 }

@@ -249,7 +249,8 @@ static mousse_status read_tokenizer(mo_tokenizer *tokenizer, const char *name,
                          json_object_get(root, "added_tokens"), error));
   MO_TRY(read_merges_json(tokenizer, name, json_object_get(model, "merges"), error));
   MO_TRY(tokenizer_finish(tokenizer, name, pattern, error));
-  return tokenizer_read_start(tokenizer, root, name, error);
+  MO_TRY(tokenizer_read_start(tokenizer, root, name, error));
+  return tokenizer_read_added(tokenizer, root, name, error);
 }
 
 mousse_status tokenizer_parse_json(mo_tokenizer *tokenizer, const char *name, const char *data,

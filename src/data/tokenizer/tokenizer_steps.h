@@ -15,6 +15,11 @@ mousse_status tokenizer_read_steps(mo_tokenizer *tokenizer, const json_t *root,
 mousse_status tokenizer_read_start(mo_tokenizer *tokenizer, const json_t *root,
                                    const char *name, mo_error *error);
 
+/* tokenizer_added.c: which added tokens are found in text, and how. Refuses, by name, those that
+ * cannot be found without a change to the text around them. All else has been read. */
+mousse_status tokenizer_read_added(mo_tokenizer *tokenizer, const json_t *root,
+                                   const char *name, mo_error *error);
+
 /* Adds normalizer, pre_tokenizer, post_processor and decoder to root; false: no memory. */
 bool tokenizer_write_steps(const mo_tokenizer *tokenizer, json_t *root);
 

@@ -62,9 +62,10 @@ static json_t *added_json(const mo_tokenizer *tokenizer)
     if (!tokenizer_is_special(tokenizer, id)) continue;
     size_t length = 0;
     const char *spelling = mo_text_table_get(&tokenizer->tokens, id, &length);
+    const bool late = added_tokens_have(&tokenizer->found_late, spelling, length);
     json_array_append_new(added, json_pack("{s:i, s:s%, s:b, s:b, s:b, s:b, s:b}", "id",
                                            (int)id, "content", spelling, length, "single_word",
-                                           0, "lstrip", 0, "rstrip", 0, "normalized", 0,
+                                           0, "lstrip", 0, "rstrip", 0, "normalized", late,
                                            "special", !tokenizer_is_shown(tokenizer, id)));
   }
   return complete(added, json_array_size(added), tokenizer->specials.count);

@@ -31,9 +31,10 @@ TABLES = {
 
 
 def write(folder, tokenizer, table):
-    vocabulary = json.loads(tokenizer.read_text())["model"]["vocab"]
+    content = json.loads(tokenizer.read_text())
+    last = max(*content["model"]["vocab"].values(), *(token["id"] for token in content["added_tokens"]))
     # 3 rows more than there are tokens, as padded vocabularies have them
-    config = {**SIZES, "vocab_size": len(vocabulary) + 3, **table}
+    config = {**SIZES, "vocab_size": last + 1 + 3, **table}
     weights = reference.random_weights(config, seed=len(folder.name))
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(config))
