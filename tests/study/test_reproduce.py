@@ -53,7 +53,7 @@ class Reproduce(ProgramTest):
     def check_mean(self, results):
         """One figure's numbers again from the runs' own files: Muon in every regime, and what it gains over AdamW."""
         figures = {figure["id"]: figure for figure in results["figures"]}
-        control, verdicts, fewer = figures["verdict"]["tables"]
+        control, verdicts, throughout, fewer = figures["verdict"]["tables"]
         tuned = {tuple(row[:2]): row[2:5] for row in figures["tuning"]["tables"][0]["rows"]}
         for regime, _, _, slope, difference, saved, low, high, _ in control["rows"]:
             losses = {who: self.final_losses(regime, who, *tuned[who, regime]) for who in ("muon", "adamw")}
@@ -69,9 +69,15 @@ class Reproduce(ProgramTest):
                 self.assertAlmostEqual(slope, wanted, 6)
                 self.assertAlmostEqual(saved, 100 * (1 - (21 / 24) ** (-gain / (wanted * percent))), 3)
                 self.assertTrue((low is None or low <= saved) and (high is None or saved <= high))
-            ours = self.final_losses(regime, "mousse no-graft, shorter", *tuned["mousse no-graft", regime])
-            text = [row[4] for row in fewer["rows"] if row[1] == regime][0]
-            self.assertEqual(text.split()[0], f"{sum(ours) / 2 - mean:+.4f}")
+            for who in ("muon", "mousse"):
+                losses[who + " throughout"] = self.final_losses(regime, who + " throughout", *tuned[who + " throughout", regime])
+            text = [row[1] for row in throughout["rows"] if row[0] == regime][0]
+            gain = (sum(losses["mousse throughout"]) - sum(losses["muon throughout"])) / 2
+            self.assertEqual(text.split()[0], f"{gain:+.4f}")
+            for ours, theirs in (("mousse no-graft", "muon"), ("mousse throughout", "muon"), ("mousse throughout", "muon throughout")):
+                short = self.final_losses(regime, ours + ", shorter", *tuned[ours, regime])
+                text = [row[5] for row in fewer["rows"] if [row[0], row[1], row[4]] == [ours, regime, theirs]][0]
+                self.assertEqual(text.split()[0], f"{(sum(short) - sum(losses[theirs])) / 2:+.4f}")
 
     def final_losses(self, regime, who, lr, momentum, factors):
         losses = []

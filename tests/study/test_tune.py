@@ -72,7 +72,12 @@ class Tune(ProgramTest):
         small = "tune --preset nano --sequence-length 32 --batch-size 2 --data-dir data --val-tokens 256 --num-iterations 10 " \
                 "--optimizer muon --minutes 20 --quiet --out".split()
         self.run_mousse(*small, "preset")  # its width is the preset's, 128
-        low, high = self.factors("preset", "head_lr_factor", "head")
+        self.assertEqual(self.factors("preset", "head_lr_factor", "head"), (0.5, 2))
+        low, high = self.factors("preset", "embed_lr_factor", "embed")
+        self.assertAlmostEqual(low, 128**0.5, 3)
+        self.assertAlmostEqual(high, 4 * 128**0.5, 3)
+        self.run_mousse(*small, "lion", "--scalar-opt", "lion")
+        low, high = self.factors("lion", "head_lr_factor", "head")
         self.assertAlmostEqual(low, 0.5 / 128**0.5, 6)
         self.assertAlmostEqual(high, 2 / 128**0.5, 6)
         self.run_mousse(*small, "given", "--head-lr-factor", "0.2", "--embed-lr-factor", "3")
