@@ -21,19 +21,12 @@ static bool has_option(const char *algorithm, const char *name)
   return options_of_algorithm(algorithm, name) != NULL;
 }
 
-/* Sets singular values to one: then a learning rate says how far each row of a tall matrix moves,
- * not each element. */
-static bool orthogonalises(const char *algorithm)
-{
-  return has_option(algorithm, "newton_schulz");
-}
-
 /* Vectors have no singular values. */
 const char *groups_algorithm(const train_options *run, gpt_role role)
 {
   if (role == GPT_MATRIX || groups_are_alike(run)) return run->optimizer;
   const char *other = options_scalar(run);
-  return role == GPT_VECTOR && orthogonalises(other) ? "lion" : other;
+  return role == GPT_VECTOR && optimizer_orthogonalises(other) ? "lion" : other;
 }
 
 const char *groups_role_name(gpt_role role)
@@ -47,7 +40,7 @@ const char *groups_role_name(gpt_role role)
 
 double groups_lr_factor(const train_options *run, gpt_role role, size_t width)
 {
-  const bool rows = !groups_are_alike(run) && orthogonalises(options_scalar(run));
+  const bool rows = !groups_are_alike(run) && optimizer_orthogonalises(options_scalar(run));
   const double root = sqrt((double)width);
   if (role == GPT_MATRIX || (role == GPT_VECTOR && rows)) return 1;
   if (role == GPT_HEAD) {

@@ -1,17 +1,15 @@
 /* row_blocks.c - see row_blocks.h. */
 #include "train/row_blocks.h"
 
-#include "train/options.h"
+#include "train/scalar_opt.h"
 
 #include <stdio.h>
-#include <string.h>
 
 size_t row_block_count(const mousse_optimizer *optimizer, const gpt_tensor *tensor)
 {
   const char *algorithm = mousse_group_algorithm(optimizer, (int)tensor->role);
   const size_t most = 4 * tensor->cols;
-  if (tensor->role == GPT_MATRIX || options_of_algorithm(algorithm, "newton_schulz") == NULL)
-    return 1;
+  if (tensor->role == GPT_MATRIX || !optimizer_orthogonalises(algorithm)) return 1;
   return (tensor->rows + most - 1) / most;
 }
 

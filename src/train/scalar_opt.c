@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+bool optimizer_orthogonalises(const char *algorithm)
+{
+  return options_of_algorithm(algorithm, "newton_schulz") != NULL;
+}
+
 /* NorMuon where it was measured to be better (docs/evidence.md, "Embedding and head"): in new models of
  * moderate width. A tied embedding starts fifty times as small, and other optimizers' learning
  * rates mean something else. */
