@@ -20,8 +20,8 @@ typedef struct reproduce_values {
   int scale;
   char out[MO_SETTING_PATH], text[MO_SETTING_PATH], other_text[MO_SETTING_PATH],
       data_dir[MO_SETTING_PATH], archive[MO_SETTING_PATH];
-  char contenders[512];
-  int64_t jobs, regimes;
+  char regimes[32], contenders[512];
+  int64_t jobs;
   bool dry_run;
 } reproduce_values;
 
@@ -43,14 +43,39 @@ static const mo_setting rows[] = {
                     "file of finished runs: those in it are not made again, and new ones are "
                     "added to it"),
     MO_SETTING_INTEGER(reproduce_values, jobs, "0", 0, 1024, "runs at a time; 0: one per core"),
-    MO_SETTING_INTEGER(reproduce_values, regimes, "0", 0, STUDY_MOST_REGIMES,
-                       "only the first N regimes of the scale; 0: all"),
+    MO_SETTING_TEXT(reproduce_values, regimes, "",
+                    "only these regimes of the scale, by number, as in 1,3; the first always "
+                    "takes part, since it tunes for the others (default: all)"),
     MO_SETTING_TEXT(reproduce_values, contenders, "",
                     "only these, separated by commas, in addition to Muon and AdamW; for the "
                     "figures verdict and tuning"),
     MO_SETTING_SWITCH(reproduce_values, dry_run, "false",
                       "show the runs and their states, and stop"),
 };
+
+/* Leaves the chosen ones in the scale, in its order. */
+static mousse_status choose_regimes(const char *list, study_scale *scale, mo_error *error)
+{
+  char numbers[sizeof((reproduce_values *)NULL)->regimes];
+  char *rest = numbers;
+  bool chosen[STUDY_MOST_REGIMES] = {true};
+  int kept = 0;
+  if (list[0] == '\0') return MOUSSE_OK;
+  memcpy(numbers, list, sizeof numbers);
+  for (char *text = strsep(&rest, ","); text != NULL; text = strsep(&rest, ",")) {
+    int64_t number = 0;
+    if (!mo_parse_integer(text, &number) || number < 1 || number > scale->regime_count)
+      return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                     "--regimes %s: '%s' is not a regime; the scale '%s' has 1 to %d, "
+                     "separated by commas",
+                     list, text, scale->name, scale->regime_count);
+    chosen[number - 1] = true;
+  }
+  for (int i = 0; i < scale->regime_count; i++)
+    if (chosen[i]) scale->regimes[kept++] = scale->regimes[i];
+  scale->regime_count = kept;
+  return MOUSSE_OK;
+}
 
 static mousse_status choose_contenders(const char *list, unsigned *contenders, mo_error *error)
 {
@@ -90,8 +115,8 @@ static void write_command(const cli_invocation *call, char *text, size_t capacit
   if (used < capacity)
     used += (size_t)snprintf(text + used, capacity - used, " --scale %s",
                              study_scale_names[v->scale]);
-  if (used < capacity && v->regimes > 0)
-    used += (size_t)snprintf(text + used, capacity - used, " --regimes %d", (int)v->regimes);
+  if (used < capacity && v->regimes[0] != '\0')
+    used += (size_t)snprintf(text + used, capacity - used, " --regimes %s", v->regimes);
   if (used < capacity && v->contenders[0] != '\0')
     snprintf(text + used, capacity - used, " --contenders '%.400s'", v->contenders);
 }
@@ -149,7 +174,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
                      : access(default_text, R_OK) == 0 ? default_text
                                                        : NULL;
   study_scale scale = *study_scale_find(study_scale_names[v->scale]);
-  if (v->regimes > 0 && v->regimes < scale.regime_count) scale.regime_count = (int)v->regimes;
+  MO_TRY(choose_regimes(v->regimes, &scale, error));
   reproduction what = {
       .scale = &scale,
       .directory = directory,

@@ -147,11 +147,8 @@ static run_ratio steps_saved(const study_evidence *e, const study_cell *c,
 cell_gain cell_gain_over(const study_evidence *e, const study_cell *c,
                          const study_cell *opponent)
 {
-  cell_gain gain = {.difference = run_group_paired(cell_group(e, c), cell_group(e, opponent)),
-                    .steps = steps_saved(e, c, opponent)};
-  gain.seconds = 100 - (100 - gain.steps.value) * cell_group(e, c)->step_seconds.mean /
-                           cell_group(e, opponent)->step_seconds.mean;
-  return gain;
+  return (cell_gain){.difference = run_group_paired(cell_group(e, c), cell_group(e, opponent)),
+                     .steps = steps_saved(e, c, opponent)};
 }
 
 double cell_gain_margin(const cell_gain *gain)

@@ -39,7 +39,6 @@ double cell_best_rate(const study_cell *cell); /* NaN: all diverged */
 typedef struct cell_gain {
   run_mean difference; /* of the final losses */
   run_ratio steps;     /* per cent of the steps, with its 95% interval */
-  double seconds;      /* per cent of the seconds */
 } cell_gain;
 cell_gain cell_gain_over(const study_evidence *evidence, const study_cell *cell,
                          const study_cell *opponent);

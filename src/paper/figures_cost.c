@@ -27,15 +27,6 @@ static double saved_steps(const study_evidence *e, const study_cell *muon,
   return 100 * (1 - steps / (double)muon->run.num_iterations);
 }
 
-static double saved_seconds(const study_evidence *e, const study_cell *muon,
-                            const study_cell *mousse)
-{
-  const double steps =
-      run_group_steps_to(cell_group(e, mousse), cell_group(e, muon)->final_loss.mean);
-  return 100 *
-         (1 - steps * cell_group(e, mousse)->step_seconds.mean / cell_total_seconds(e, muon));
-}
-
 static void add_saved_row(const study_evidence *e, int regime, const char *label,
                           json_t *figure, json_t *table)
 {
@@ -52,7 +43,6 @@ static void add_saved_row(const study_evidence *e, int regime, const char *label
   results_number(
       row, run_group_steps_to(cell_group(e, mousse), cell_group(e, muon)->final_loss.mean));
   results_number(row, saved_steps(e, muon, mousse));
-  results_number(row, saved_seconds(e, muon, mousse));
   cell_name_runs(e, muon, figure);
   cell_name_runs(e, mousse, figure);
 }
@@ -99,9 +89,9 @@ static size_t saved_text(const study_evidence *e, const char *label, char *text,
 void figure_steps_saved(const study_evidence *e, json_t *figure)
 {
   static const char *const columns[] = {
-      "regime",         "optimizer",        "Muon's final loss",
-      "its final loss", "than Muon's",      "its steps to Muon's final loss",
-      "steps saved, %", "seconds saved, %", NULL};
+      "regime",         "optimizer",   "Muon's final loss",
+      "its final loss", "than Muon's", "its steps to Muon's final loss",
+      "steps saved, %", NULL};
   static const char *const labels[] = {"mousse", "mousse no-graft"};
   char text[512];
   json_t *table = results_table(figure, "At the best learning rate of each", columns);

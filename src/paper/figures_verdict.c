@@ -1,5 +1,6 @@
-/* figures_verdict.c - who needs fewer steps and seconds, in which regime, and how everybody was
- * tuned.
+/* figures_verdict.c - who needs fewer steps, in which regime, and how everybody was tuned. Runs of a
+ * study share the machine with each other, so nothing is said about seconds: benchmarks/step-time
+ * measures those on a quiet one.
  *
  *     steps saved = 1 - 0.88 ^ (what the opponent is behind / what Muon loses with 88% of its steps)
  *
@@ -93,24 +94,15 @@ static void add_verdict_row(const study_evidence *e, const study_cell *c, json_t
   results_number(row, c == muon ? NAN : gain.steps.value);
   results_number(row, c == muon ? NAN : gain.steps.low);
   results_number(row, c == muon ? NAN : gain.steps.high);
-  results_number(row, c == muon ? NAN : gain.seconds);
   results_number(row, c == adamw ? NAN : cell_gain_over(e, c, adamw).steps.value);
   cell_name_runs(e, c, figure);
 }
 
 static void add_verdicts(const study_evidence *e, json_t *figure)
 {
-  static const char *const columns[] = {"contender",
-                                        "regime",
-                                        "final loss",
-                                        "to Muon, ±95%",
-                                        "in words",
-                                        "steps saved, %",
-                                        "95%: from",
-                                        "to",
-                                        "seconds saved, %",
-                                        "steps saved to AdamW, %",
-                                        NULL};
+  static const char *const columns[] = {
+      "contender",      "regime",    "final loss", "to Muon, ±95%",           "in words",
+      "steps saved, %", "95%: from", "to",         "steps saved to AdamW, %", NULL};
   json_t *table = results_table(
       figure, "Against Muon tuned with the same care; differences by pairs of seeds", columns);
   for (int regime = 0; regime < e->protocol->scale->regime_count; regime++)
@@ -125,8 +117,7 @@ static void add_verdicts(const study_evidence *e, json_t *figure)
 static void add_throughout(const study_evidence *e, json_t *figure)
 {
   static const char *const columns[] = {
-      "regime", "Mousse to Muon, ±95%", "in words", "steps saved, %", "95%: from",
-      "to",     "seconds saved, %",     NULL};
+      "regime", "Mousse to Muon, ±95%", "in words", "steps saved, %", "95%: from", "to", NULL};
   json_t *table = NULL;
   for (int regime = 0; regime < e->protocol->scale->regime_count; regime++) {
     const study_cell *ours = find(e, regime, "mousse throughout"),
@@ -147,7 +138,6 @@ static void add_throughout(const study_evidence *e, json_t *figure)
     results_number(row, gain.steps.value);
     results_number(row, gain.steps.low);
     results_number(row, gain.steps.high);
-    results_number(row, gain.seconds);
   }
 }
 

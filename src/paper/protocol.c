@@ -144,6 +144,12 @@ static mousse_status set_cell(study_cell *cell, const study_scale *scale, const 
   return MOUSSE_OK;
 }
 
+static int regime_rates(const study_scale *scale, int regime)
+{
+  const int own = scale->regimes[regime].rates;
+  return own > 0 ? own : scale->rates;
+}
+
 static mousse_status add_cell(study_protocol *p, const cell_plan *plan, study_cell **made,
                               mo_error *error)
 {
@@ -170,7 +176,7 @@ static mousse_status add_cell(study_protocol *p, const cell_plan *plan, study_ce
   cell->tuning.alone = home && !plan->screened ? (size_t)p->scale->details : 0;
   cell->tuning.budget = plan->length_runs > 0   ? plan->length_runs
                         : home                  ? (size_t)p->scale->search_runs
-                        : plan->options == NULL ? (size_t)p->scale->rates
+                        : plan->options == NULL ? (size_t)regime_rates(p->scale, plan->regime)
                                                 : (size_t)p->scale->variant_rates;
   name_cell(cell, p->scale);
   MO_TRY(set_cell(cell, p->scale, plan, error));

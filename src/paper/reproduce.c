@@ -167,10 +167,12 @@ static void describe(const reproduction *what, json_t *results)
       "the end of the schedule.",
       s->name, s->search_runs, s->regimes[0].name, 2 * s->details, s->rates, s->seeds);
   results_note(results, text);
-  results_note(results, "Embedding and head are trained with Lion (with AdamW in the runs of "
-                        "AdamW), the head's learning rate divided by the root of the width.");
+  results_note(results, "Lion trains embedding and head, the head at the learning rate divided "
+                        "by the root of the width. AdamW trains them in the runs of AdamW, "
+                        "NorMuon in those called 'throughout'.");
   results_note(results, "Seconds are steps times the median time of a step, each run on its "
-                        "share of the machine's cores.");
+                        "share of the machine's cores. Runs share the machine, so these are "
+                        "not the times of a quiet one; benchmarks/step-time measures those.");
   snprintf(text, sizeof text, "Text: %.200s.",
            what->data_dir != NULL ? what->data_dir
            : what->text != NULL

@@ -19,6 +19,7 @@ typedef struct study_regime {
   int width, layers, heads;
   int batch_size; /* sequences */
   int steps;
+  int rates; /* learning rates that its searches try; 0: as many as the scale says */
 } study_regime;
 
 typedef struct study_scale {
@@ -30,7 +31,7 @@ typedef struct study_scale {
   int search_runs;             /* trials of learning rate and momentum, in the first regime */
   int details;       /* then so many of the further options (protocol.h), two trials each */
   int length_runs;   /* trials of both at another length of the run */
-  int rates;         /* learning rates around that, tried in every regime; odd */
+  int rates;         /* learning rates around that, tried in every other regime */
   int variant_rates; /* the same of Mousse with a switch turned */
   int fine_rates;    /* learning rates of fine-tuning (fine_tuning.h) */
   int seeds;         /* of the verdict; none of them chose anything */

@@ -54,6 +54,10 @@ class Reproduce(ProgramTest):
         """One figure's numbers again from the runs' own files: Muon in every regime, and what it gains over AdamW."""
         figures = {figure["id"]: figure for figure in results["figures"]}
         control, verdicts, throughout, fewer = figures["verdict"]["tables"]
+        for table in (table for figure in results["figures"] for table in figure["tables"]):
+            self.assertNotIn("seconds saved", " ".join(table["columns"]))  # the machine is not quiet, and the notes say so
+        self.assertIn("not the times of a quiet one", " ".join(results["notes"]))
+        self.assertIn("NorMuon in those called 'throughout'", " ".join(results["notes"]))
         tuned = {tuple(row[:2]): row[2:5] for row in figures["tuning"]["tables"][0]["rows"]}
         for regime, _, _, slope, difference, saved, low, high, _ in control["rows"]:
             losses = {who: self.final_losses(regime, who, *tuned[who, regime]) for who in ("muon", "adamw")}
@@ -258,6 +262,12 @@ class Reproduce(ProgramTest):
         self.assertEqual(list(figures), ["verdict", "tuning"])
         rows = figures["verdict"]["tables"][1]["rows"]
         self.assertEqual({(row[0], row[1]) for row in rows}, {(who, "16x1, 128") for who in ("adamw", "muon", "mousse no-graft")})
+        # The first always takes part; those in between can be left out.
+        self.run_mousse("reproduce", "verdict", "--scale", "smoke", "--quiet", "--out", "few", "--regimes", "3", "--contenders", "mousse no-graft")
+        rows = json.loads(self.read("few/results.json"))["figures"][0]["tables"][0]["rows"]
+        self.assertEqual([row[0] for row in rows], ["16x1, 128", "24x1, 256"])
+        for wrong in ("0", "4", "1,x", "1-3", "1,"):
+            self.assertIn("has 1 to 3", self.failure(2, "reproduce", "--scale", "smoke", "--regimes", wrong))
         # What the control says does not depend on who else took part.
         words[words.index("mousse no-graft")] = "muon"
         self.run_mousse(*words)

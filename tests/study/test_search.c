@@ -236,6 +236,7 @@ static void momentum_follows_the_length(void **state)
     const study_cell *home =
         protocol_find(&protocol, STUDY_COSINE, 0, study_contenders[cell->who].label);
     if (cell->regime == 0 || cell->follows != SIZE_MAX || home == NULL) continue;
+    assert_int_equal(cell->tuning.budget, cell->regime == scale->regime_count - 1 ? 4 : 5);
     const double length = (double)cell->run.num_iterations / (double)home->run.num_iterations;
     const double rest = (1 - cell_best(home).momentum) / sqrt(length);
     assert_true(fabs(1 - cell_best(cell).momentum - rest) < 1e-9);
