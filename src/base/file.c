@@ -51,6 +51,18 @@ static mousse_status read_all(int fd, const char *path, char *data, size_t size,
   return MOUSSE_OK;
 }
 
+bool mo_file_begins(const char *path, const void *bytes, size_t count)
+{
+  int fd = -1;
+  size_t size = 0;
+  char start[64];
+  if (count > sizeof start || mo_file_open(path, &fd, &size, NULL) != MOUSSE_OK) return false;
+  const bool same = size >= count && read_all(fd, path, start, count, NULL) == MOUSSE_OK &&
+                    memcmp(start, bytes, count) == 0;
+  close(fd);
+  return same;
+}
+
 mousse_status mo_file_read(const mo_allocator *allocator, const char *path, size_t limit,
                            char **data, size_t *size, mo_error *error)
 {

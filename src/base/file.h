@@ -8,11 +8,15 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Opens a regular file for reading and tells its size; anything else (a directory, a FIFO, a
  * device) is refused without waiting. The descriptor is the caller's to close. */
 mousse_status mo_file_open(const char *path, int *descriptor, size_t *size, mo_error *error);
+
+/* Is there a regular file that begins with these bytes (at most 64)? Nothing else is opened. */
+bool mo_file_begins(const char *path, const void *bytes, size_t count);
 
 /* Reads a whole file into an owned block with a NUL byte after its end (released with
  * size + 1 bytes). A file larger than limit is refused before anything is allocated. */

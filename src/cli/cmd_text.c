@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "cli/inputs.h"
 #include "cli/next_step.h"
+#include "cli/terminal.h"
 #include "data/shards/decode.h"
 #include "data/text/corpus.h"
 #include "data/text/unwrap.h"
@@ -34,6 +35,7 @@ typedef struct output {
   bool to_file, started;
   bool inside_line; /* the text so far does not end with a line end */
   mo_writer file;
+  terminal_text screen; /* a terminal gets no control characters */
   mo_unwrap unwrap;
   mo_buffer text;
 } output;
@@ -42,7 +44,8 @@ static mousse_status put(output *out, const char *text, size_t length, mo_error 
 {
   if (length > 0) out->inside_line = text[length - 1] != '\n';
   if (out->to_file) return mo_writer_write(&out->file, text, length, error);
-  if (fwrite(text, 1, length, stdout) == length) return MOUSSE_OK;
+  terminal_put(&out->screen, text, length);
+  if (!ferror(stdout)) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_IO, "cannot write to standard output");
 }
 
@@ -78,13 +81,26 @@ static mousse_status put_part(void *user, const char *text, size_t length, bool 
   return put_unwrapped(out, unwrap_add(&out->unwrap, text, length, &out->text), error);
 }
 
-static mousse_status put_inputs(const cli_invocation *call, output *out, mo_error *error)
+/* Listed before there is a file of ours, and without the one of an earlier call. */
+static mousse_status list_inputs(const cli_invocation *call, file_list *files, mo_error *error)
+{
+  const text_values *v = call->values;
+  if (inputs_is_shard(call->arguments[0])) return MOUSSE_OK;
+  if (v->out[0] != '\0') MO_TRY(file_list_leave_out(files, v->out, error));
+  for (size_t i = 0; i < call->argument_count; i++)
+    MO_TRY(file_list_add(files, call->arguments[i], error));
+  if (files->paths.count > 0) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: there is no file in it%s",
+                 call->arguments[0], v->out[0] != '\0' ? " (that of --out is no input)" : "");
+}
+
+static mousse_status put_inputs(const file_list *files, output *out, mo_error *error)
 {
   mo_corpus *text = NULL;
   corpus_piece piece;
   const corpus_options read = {.field = out->values->field,
                                .separator = out->values->separator};
-  MO_TRY(corpus_open(&text, call->arguments, call->argument_count, &read, error));
+  MO_TRY(corpus_open_files(&text, files, &read, error));
   mousse_status status = corpus_next(text, &piece, error);
   while (status == MOUSSE_OK && piece.length > 0) {
     status = put_part(out, piece.text, piece.length, piece.starts_document, error);
@@ -103,16 +119,31 @@ static mousse_status check_inputs(const cli_invocation *call, mo_error *error)
       return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                      "give token shards (.bin) or text, not both: '%.100s' and '%.100s'",
                      call->arguments[0], call->arguments[i]);
-  return inputs_check(call, error);
+  return inputs_check(call, "", error);
 }
 
-static mousse_status put_everything(const cli_invocation *call, output *out, mo_error *error)
+/* Shards of one directory go on with each other, in the order in which they are given. */
+static mousse_status put_shards(const cli_invocation *call, output *out, mo_error *error)
+{
+  char folder[MO_SETTING_PATH] = "", last[MO_SETTING_PATH] = "";
+  uint32_t before = DECODE_NOTHING;
+  for (size_t i = 0; i < call->argument_count; i++) {
+    const char *path = call->arguments[i];
+    MO_TRY(mo_path_parent(folder, sizeof folder, path, error));
+    if (strcmp(folder, last) != 0) before = DECODE_NOTHING;
+    memcpy(last, folder, sizeof last);
+    MO_TRY(decode_shard(path, out->values->tokenizer, &before, put_part, out, error));
+  }
+  return MOUSSE_OK;
+}
+
+static mousse_status put_everything(const cli_invocation *call, const file_list *files,
+                                    output *out, mo_error *error)
 {
   if (!inputs_is_shard(call->arguments[0]))
-    MO_TRY(put_inputs(call, out, error));
+    MO_TRY(put_inputs(files, out, error));
   else
-    for (size_t i = 0; i < call->argument_count; i++)
-      MO_TRY(decode_shard(call->arguments[i], out->values->tokenizer, put_part, out, error));
+    MO_TRY(put_shards(call, out, error));
   if (!out->values->unwrap) return MOUSSE_OK;
   return put_unwrapped(out, unwrap_finish(&out->unwrap, &out->text), error);
 }
@@ -129,19 +160,31 @@ static void suggest(const cli_invocation *call)
     next_step(call, "data %s", parent);
 }
 
-static mousse_status run(const cli_invocation *call, mo_error *error)
+/* To a file that appears when it is complete, or to standard output. */
+static mousse_status write_out(const cli_invocation *call, const file_list *files,
+                               mo_error *error)
 {
   const text_values *v = call->values;
-  output out = {.values = v, .to_file = v->out[0] != '\0'};
-  MO_TRY(check_inputs(call, error));
+  output out = {.values = v, .to_file = v->out[0] != '\0', .screen = {.stream = stdout}};
   if (out.to_file) MO_TRY(mo_writer_open(&out.file, v->out, error));
-  mousse_status status = put_everything(call, &out, error);
+  mousse_status status = put_everything(call, files, &out, error);
+  terminal_put_end(&out.screen);
   unwrap_close(&out.unwrap);
   mo_buffer_close(&out.text);
   if (out.to_file && status == MOUSSE_OK)
     status = mo_writer_commit(&out.file, error);
   else if (out.to_file)
     mo_writer_abandon(&out.file);
+  return status;
+}
+
+static mousse_status run(const cli_invocation *call, mo_error *error)
+{
+  file_list files = {0};
+  MO_TRY(check_inputs(call, error));
+  mousse_status status = list_inputs(call, &files, error);
+  if (status == MOUSSE_OK) status = write_out(call, &files, error);
+  file_list_close(&files);
   if (status == MOUSSE_OK) suggest(call);
   return status;
 }

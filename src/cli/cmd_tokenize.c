@@ -6,6 +6,7 @@
 #include "cli/inputs.h"
 #include "cli/next_step.h"
 #include "cli/progress.h"
+#include "cli/terminal.h"
 #include "data/shards/dataset.h"
 
 #include <stdio.h>
@@ -66,8 +67,11 @@ static void show(void *user, const char *stage, uint64_t done, uint64_t total)
 
 static void tell(void *user, const char *text)
 {
-  const display *d = user;
-  if (!d->quiet) fprintf(stderr, "%s\n", text);
+  display *d = user;
+  if (d->quiet) return;
+  progress_line_clear(&d->bar.line);
+  terminal_print(stderr, text, strlen(text));
+  fputc('\n', stderr);
 }
 
 static void print_part(const char *name, const dataset_split *part)
@@ -87,7 +91,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   if (strpbrk(v->name, "/*?[") != NULL || v->name[0] == '.' || v->name[0] == '\0')
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "option 'name': '%s' cannot be part of a file name", v->name);
-  MO_TRY(inputs_check(call, error));
+  MO_TRY(inputs_check(call, v->out, error));
   const bool pairs = v->completion_field[0] != '\0', chats = v->messages_field[0] != '\0';
   if (pairs && chats)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
@@ -110,7 +114,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
       .notice = tell,
       .user = &d,
   };
-  MO_TRY(dataset_build(&options, &made, &existed, error));
+  MO_TRY(progress_check(&d.bar, dataset_build(&options, &made, &existed, error)));
   if (d.stage != NULL) progress_end(&d.bar, (double)d.done);
   if (call->quiet) return MOUSSE_OK;
   if (existed) printf("%s: already complete, from the same inputs and options\n", v->out);

@@ -7,7 +7,8 @@
 /* Whether a path names a token shard. */
 bool inputs_is_shard(const char *path);
 
-/* Refuses directories of token shards, which would be read as text, byte by byte. */
-mousse_status inputs_check(const cli_invocation *call, mo_error *error);
+/* Refuses directories of token shards, which would be read as text, byte by byte; but for `out`,
+ * which is left out. */
+mousse_status inputs_check(const cli_invocation *call, const char *out, mo_error *error);
 
 #endif

@@ -80,6 +80,7 @@ static bool find_unknown(const mo_tokenizer *t, uint32_t *id)
   return mo_text_table_find(&t->tokens, "<unk>", strlen("<unk>"), id);
 }
 
+/* llama.cpp finds user-defined tokens in any text, and control tokens only where it is told to. */
 static int32_t type_of(const mo_tokenizer *t, uint32_t id)
 {
   size_t length = 0;
@@ -87,7 +88,7 @@ static int32_t type_of(const mo_tokenizer *t, uint32_t id)
   if (id >= t->tokens.count) return UNUSED;
   const char *text = mo_text_table_get(&t->tokens, id, &length);
   if (t->sentencepiece && find_unknown(t, &unknown) && id == unknown) return UNKNOWN;
-  if (tokenizer_is_special(t, id)) return tokenizer_is_shown(t, id) ? USER_DEFINED : CONTROL;
+  if (tokenizer_is_special(t, id)) return tokenizer_is_found(t, id) ? USER_DEFINED : CONTROL;
   return t->sentencepiece && sentencepiece_byte(text, length) >= 0 ? BYTE : NORMAL;
 }
 
@@ -133,11 +134,13 @@ static bool has_all_merges(const mo_tokenizer *t, uint32_t id)
   return true;
 }
 
+/* Special tokens, too: llama.cpp joins neighbours to any token that there is. Only those that are
+ * found in text have been cut out of it before. */
 static mousse_status check_merges(const mo_tokenizer *t, mo_error *error)
 {
   for (uint32_t id = 0; id < t->tokens.count; id++) {
     size_t length = 0;
-    if (type_of(t, id) != NORMAL || has_all_merges(t, id)) continue;
+    if (tokenizer_is_found(t, id) || has_all_merges(t, id)) continue;
     const char *text = mo_text_table_get(&t->tokens, id, &length);
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "token %u, '%.*s', can be put together in a way that is not among the "

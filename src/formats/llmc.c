@@ -1,10 +1,10 @@
 /* llmc.c - reads and writes llm.c's checkpoints. */
 #include "formats/llmc.h"
 
+#include "base/file.h"
 #include "base/half.h"
 #include "gpt/params.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { MAGIC = 20240326, FLOATS = 3, BRAIN_FLOATS = 5, HEADER = 256, PADDING = 128 };
@@ -25,12 +25,8 @@ static bool begins_right(const unsigned char *data, size_t size)
 
 bool llmc_is_checkpoint(const char *path)
 {
-  unsigned char start[4];
-  FILE *file = fopen(path, "rb");
-  if (file == NULL) return false;
-  const size_t got = fread(start, 1, sizeof start, file);
-  fclose(file);
-  return begins_right(start, got);
+  const uint32_t magic = MAGIC;
+  return mo_file_begins(path, &magic, sizeof magic);
 }
 
 static gpt_config table_of(const llmc_header *h)

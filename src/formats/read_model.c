@@ -5,18 +5,12 @@
 #include "formats/hf_weights.h"
 #include "formats/llmc.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* A file that we write but do not read: said, before something else is made of it. */
 static mousse_status refuse_gguf(const char *path, mo_error *error)
 {
-  char start[4] = "";
-  FILE *file = fopen(path, "rb");
-  const size_t got = file != NULL ? fread(start, 1, sizeof start, file) : 0;
-  if (file != NULL) fclose(file);
-  if (got != sizeof start || memcmp(start, "GGUF", sizeof start) != 0) return MOUSSE_OK;
+  if (!mo_file_begins(path, "GGUF", 4)) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_BAD_FORMAT,
                  "%s: mousse writes GGUF files but does not read them; give the model folder "
                  "that it was made from",

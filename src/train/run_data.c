@@ -69,6 +69,21 @@ static mousse_status compare_tokenizer(const mo_tokenizer *tokenizer, const char
                  first, path);
 }
 
+/* Was a directory made with another tokenizer than the one that is in it? */
+static mousse_status compare_recipe(run_data *data, const char *path, bool mixed,
+                                    mo_error *error)
+{
+  mo_dataset info;
+  MO_TRY(dataset_open(&info, path, error));
+  data->is_of_another = dataset_is_of_another(&info, &data->tokenizer);
+  if (!data->is_of_another || !mixed) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "%s: its shards were made with another tokenizer than the tokenizer.json in "
+                 "it, or by a version of mousse that did not look for its added tokens in "
+                 "text, and cannot be mixed; tokenize the text again into a new directory",
+                 path);
+}
+
 /* A directory without a tokenizer (downloaded shards) can be trained on, not talked to. */
 static mousse_status open_tokenizer(run_data *data, const char *data_dir, mo_error *error)
 {
@@ -84,11 +99,14 @@ static mousse_status open_tokenizer(run_data *data, const char *data_dir, mo_err
     data->byte_lengths = tokenizer_byte_lengths(&data->tokenizer, data->vocabulary);
     if (data->byte_lengths == NULL)
       return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory for its tokenizer", first);
+    MO_TRY(compare_recipe(data, first, names.count > 1, error));
   } else if (names.count > 1) {
     return mo_fail(error, MOUSSE_IO, "%s: no tokenizer here; mixing data needs one", first);
   }
-  for (size_t i = 1; i < names.count; i++)
+  for (size_t i = 1; i < names.count; i++) {
     MO_TRY(compare_tokenizer(&data->tokenizer, first, mixture_path(&names, i), error));
+    MO_TRY(compare_recipe(data, mixture_path(&names, i), true, error));
+  }
   return MOUSSE_OK;
 }
 

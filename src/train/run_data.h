@@ -12,6 +12,7 @@ typedef struct run_data {
   mo_loader train, val; /* val has no windows when there is no validation data */
   mo_tokenizer tokenizer;
   bool has_tokenizer;
+  bool is_of_another;     /* the manifest says that another tokenizer made the shards */
   uint32_t *byte_lengths; /* owned: bytes of text of every id; NULL without a tokenizer */
   size_t vocabulary;      /* ids that byte_lengths has room for */
   uint64_t train_checksum, val_checksum, tokenizer_checksum; /* 0: there is none */

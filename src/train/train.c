@@ -249,6 +249,12 @@ static mousse_status announce(trainer *t, mo_error *error)
   if (!s->data.has_tokenizer)
     run_notify(&t->notices, "%s has no tokenizer: no samples, and 'generate' will need one",
                t->run->data_dir);
+  if (s->data.is_of_another)
+    run_notify(&t->notices,
+               "%s: its shards were made with another tokenizer than the tokenizer.json in it, "
+               "or by a version of mousse that did not look for its added tokens in text; to "
+               "have those, tokenize the text again",
+               t->run->data_dir);
   const uint64_t share = (uint64_t)t->run->batch_size / options_slices(t->run);
   if (s->given->device_batch_size == 0 && options_micro_batch(t->run) == 1 && share > 1)
     run_notify(&t->notices,

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import random
+import shutil
 import signal
 import struct
 import subprocess
@@ -158,7 +159,40 @@ class Tokenize(ProgramTest):
         self.assertIn("d: holds token shards, not text", self.failure(2, "tokenize", "a.txt", "d", "--out", "e"))
         for words in (("a.txt", "d/text_val_000000.bin"), ("d/text_val_000000.bin", "a.txt")):
             self.assertIn("token shards (.bin) or text, not both", self.failure(2, "text", *words))
+        os.mkdir(self.path("outer"))
+        os.rename(self.path("d"), self.path("outer/d"))
+        os.unlink(self.path("outer/d/manifest.json"))  # comes first, and is text
+        said = "outer/d/text_train_000000.bin: is a token shard, not text (magic number 20240520, version 1); 'mousse text"
+        self.assertIn(said, self.failure(3, "tokenize", "outer", "--out", "e"))
+        self.assertIn(said, self.failure(3, "tokenize", "outer/d/text_train_000000.bin", "--out", "e"))
+        self.assertIn(said, self.failure(3, "text", "outer"))
+        self.write("wide", struct.pack("<256i", 20240801, 7, 1, *[0] * 253) + b"\1\0\0\0")
+        self.assertIn("wide: is a token shard, not text", self.failure(3, "tokenize", "wide", "--out", "e"))
+        self.write("wide.gz", gzip.compress(self.read("wide")))
+        self.assertIn("wide.gz: is a token shard, not text", self.failure(3, "tokenize", "wide.gz", "--out", "e"))
+        self.write("targets", struct.pack("<256i", 20261116, 1, 1, *[0] * 253) + b"\1")
+        self.assertIn("targets: belongs to a token shard", self.failure(3, "tokenize", "targets", "--out", "e"))
         self.assertFalse(os.path.exists(self.path("e")))
+
+    def test_output_inside_an_input(self):
+        os.mkdir(self.path("in"))
+        self.write("in/a.txt", b"one two three " * 100)
+        os.symlink("in", self.path("link"))
+        for tokenizer in "bytes", "train:262":
+            for place in "in/out-" + tokenizer[:5], "link/linked-" + tokenizer[:5] + "/":
+                command = ("tokenize", "in", "--tokenizer", tokenizer, "--out", place, "--val-fraction", "0")
+                os.makedirs(self.path(place).rstrip("/") + ".partial")  # as a call that was killed leaves it
+                self.write(place.rstrip("/") + ".partial/lock",
+                           b"mousse is making this directory; what is in it may be removed\n")
+                self.output(*command)
+                self.assertEqual(self.output("text", place + "/text_train_000000.bin"), b"one two three " * 100)
+                self.assertIn(b"already complete", self.output(*command))
+                self.assertIn(b"already complete", self.output("tokenize", "in", place, *command[2:]))
+                shutil.rmtree(self.path(place))
+        for _ in range(2):
+            self.output("text", "in", "--out", "in/all.txt")
+            self.assertEqual(self.read("in/all.txt"), b"one two three " * 100)
+        self.assertIn("--out in are never inputs", self.failure(2, "tokenize", "in", "--out", "in"))
 
     def test_a_tokenizer_without_an_end_of_text(self):
         self.write("a.txt", prose(60000))
@@ -181,6 +215,48 @@ class Tokenize(ProgramTest):
         self.assertIn(b"tokenizing: 0.1 MB", os.read(ours, 10000))
         os.close(ours)
         self.assertEqual(self.run_mousse("tokenize", "a.txt", "--out", "q", "--quiet").stderr, b"")
+
+    def test_messages_have_lines_of_their_own(self):
+        self.write("a.txt", b"some words of text \xff\n" * 2000000)  # takes long enough for a bar
+        self.write("b.jsonl", b"{\n")
+        for inputs, status, said in ((("a.txt", "b.jsonl"), 3, b"mousse: b.jsonl: line 1"),
+                                     (("a.txt",), 0, b"2000000 bytes are not UTF-8")):
+            ours, theirs = pty.openpty()
+            process = subprocess.Popen([MOUSSE, "tokenize", *inputs, "--out", "d"], cwd=self.folder,
+                                       stdout=subprocess.DEVNULL, stderr=theirs, env=dict(os.environ, NO_COLOR="1"))
+            os.close(theirs)
+            shown = b""
+            try:
+                while part := os.read(ours, 1 << 16):
+                    shown += part
+            except OSError:
+                pass  # how a terminal ends
+            os.close(ours)
+            self.assertEqual(process.wait(self.timeout), status)
+            self.assertIn(b"\r\x1b[Ktokenizing", shown)  # there was one
+            self.assertRegex(shown, rb"(\n|\r\x1b\[K)" + said)
+
+    def test_text_on_a_terminal(self):
+        """Escape sequences of a stranger's text do not reach a terminal, but they do reach a file."""
+        text = "naïve \x1b]0;title\x07\x1b[2J\tend\n".encode() * 3000
+        self.write("a.txt", text)
+        self.output("tokenize", "a.txt", "--out", "d", "--val-fraction", "0")
+        self.assertEqual(self.output("text", "a.txt"), text)
+        for name in "a.txt", "d/text_train_000000.bin":
+            master, slave = pty.openpty()
+            process = subprocess.Popen([MOUSSE, "text", name], cwd=self.folder, stdout=slave, stderr=subprocess.DEVNULL)
+            os.close(slave)
+            shown = b""
+            try:
+                while part := os.read(master, 1 << 16):
+                    shown += part
+            except OSError:
+                pass  # how a terminal ends
+            os.close(master)
+            self.assertEqual(process.wait(self.timeout), 0)
+            self.assertNotIn(b"\x1b", shown)
+            self.assertNotIn(b"\x07", shown)
+            self.assertEqual(shown.count("naïve ?]0;title??[2J\tend".encode()), 3000)
 
     def test_killed_and_started_again(self):
         self.write("a.txt", prose(3000000))
@@ -216,6 +292,23 @@ class Tokenize(ProgramTest):
         """Another time within the same second."""
         seconds = os.stat(self.path(name)).st_mtime_ns // 10**9 * 10**9
         os.utime(self.path(name), ns=(seconds, seconds + nanoseconds))
+
+    def test_complete_means_all_of_it(self):
+        self.write("a.jsonl", b'{"prompt": "one", "completion": "two three"}\n' * 200)
+        again = ("tokenize", "a.jsonl", "--completion-field", "completion", "--val-fraction", "0.2", "--out", "d",
+                 "--shard-tokens", "500")
+        self.output(*again)
+        self.assertIn(b"already complete", self.output(*again))
+        shutil.copytree(self.path("d"), self.path("whole"))
+        for name in sorted(os.listdir(self.path("d"))):
+            if name == "manifest.json":
+                continue
+            os.unlink(self.path("d/" + name))
+            self.assertIn("d: its manifest says that it is complete, but", self.failure(1, *again), name)
+            shutil.copy(self.path("whole/" + name), self.path("d/" + name))
+        with open(self.path("d/text_train_000000.bin"), "ab") as file:
+            file.truncate(1500)
+        self.assertIn("its manifest says that it is complete, but", self.failure(1, *again))
 
     def test_another_tokenizer_at_the_same_place(self):
         self.write("a.txt", prose(100000))
@@ -258,6 +351,33 @@ class Tokenize(ProgramTest):
         del manifest["recipe"]["tokenizer_xxh3"]
         self.write("out/manifest.json", json.dumps(manifest).encode())
         self.assertIn("exists, and was not made", self.failure(1, *again))
+
+    def test_shards_of_another_tokenizer(self):
+        """The tokenizer.json beside shards may not be what made them: told, and not mixed."""
+        small = ["--preset", "nano", "--n-layer", "1", "--model-dim", "32", "--sequence-length", "32", "--batch-size",
+                 "2", "--num-iterations", "1", "--val-tokens", "256", "--vocab-size", "301"]
+        self.write("a.txt", prose(100000))
+        self.output("tokenize", "a.txt", "--tokenizer", "train:300", "--out", "t")
+        tokenizer = json.loads(self.read("t/tokenizer.json"))
+        tokenizer["added_tokens"].append({"id": 300, "content": "<x>", "single_word": False, "lstrip": False,
+                                          "rstrip": False, "normalized": False, "special": False})
+        self.write("t/tokenizer.json", json.dumps(tokenizer).encode())
+        told = "its shards were made with another tokenizer"
+        for name in "new", "old":
+            self.output("tokenize", "a.txt", "--tokenizer", "t", "--out", name)
+        manifest = json.loads(self.read("old/manifest.json"))
+        del manifest["recipe"]["found_tokens"]  # as older versions wrote it
+        self.write("old/manifest.json", json.dumps(manifest).encode())
+        for name, other in ("new", False), ("old", True), ("t", True):
+            said = self.run_mousse("train", *small, "--data-dir", name, "--out", "run-" + name).stderr.decode()
+            self.assertEqual(f"{name}: {told}" in said, other, said)
+        for mixture in "new,old", "old,new":
+            said = self.failure(2, "train", *small, "--data-dir", mixture, "--out", "mixed")
+            self.assertIn("old: " + told, said)
+        for kind in "bytes", "train:300":  # as tokenize writes them, nothing is told
+            self.output("tokenize", "a.txt", "--tokenizer", kind, "--out", kind[:5])
+            said = self.run_mousse("train", *small, "--data-dir", kind[:5], "--out", "run-" + kind[:5]).stderr.decode()
+            self.assertNotIn(told, said)
 
     def test_more_inputs_than_a_manifest_lists(self):
         folder = "/".join(["many"] + ["x" * 250] * 14)  # long names stand for a large number of files

@@ -409,11 +409,11 @@ static void test_names_of_files(void **state)
   assert_false(hf_is_file("notes.txt"));
 }
 
-/* llama.cpp hides control tokens, and shows those that are text to a reader. */
+/* llama.cpp finds user-defined tokens in text; control tokens are those that text does not have. */
 static void test_kinds_of_tokens_in_gguf(void **state)
 {
   static const char key[] = "tokenizer.ggml.token_type";
-  enum { BEHIND_KEY = 4 + 4 + 8, BYTE = 'a', SHOWN = 256, END };
+  enum { BEHIND_KEY = 4 + 4 + 8, BYTE = 'a', FOUND = 256, SHOWN, END };
   mo_tokenizer t = {0};
   mo_error error = {{0}};
   gguf_keys keys = {0};
@@ -424,19 +424,55 @@ static void test_kinds_of_tokens_in_gguf(void **state)
   for (unsigned i = 0; i < 256; i++)
     assert_int_equal(tokenizer_add_token(&t, &(char){(char)i}, 1, false, &error), MOUSSE_OK);
   assert_int_equal(tokenizer_add_token(&t, "<think>", 7, true, &error), MOUSSE_OK);
+  assert_int_equal(tokenizer_add_token(&t, "<|im_end|>", 10, true, &error), MOUSSE_OK);
   assert_int_equal(tokenizer_add_token(&t, "<|endoftext|>", 13, true, &error), MOUSSE_OK);
   assert_true(mo_text_table_add(&t.shown, "<think>", 7, &number, &added));
+  assert_true(mo_text_table_add(&t.shown, "<|im_end|>", 10, &number, &added));
+  assert_true(added_tokens_add(&t.found, (added_token){"<think>", 7, FOUND}));
+  added_tokens_sort(&t.found);
   assert_int_equal(tokenizer_finish(&t, "t", NULL, &error), MOUSSE_OK);
   assert_int_equal(gguf_add_tokenizer(&keys, &t, END + 2, &error), MOUSSE_OK);
   const char *found = memmem(keys.bytes.data, keys.bytes.size, key, strlen(key));
   assert_non_null(found);
   memcpy(types, found + strlen(key) + BEHIND_KEY, sizeof types);
   assert_int_equal(types[BYTE], 1);
-  assert_int_equal(types[SHOWN], 4);
+  assert_int_equal(types[FOUND], 4);
+  assert_int_equal(types[SHOWN], 3); /* not special in its file, and never found in text */
   assert_int_equal(types[END], 3);
   assert_int_equal(types[END + 1], 5); /* a row that is no token's */
   mo_buffer_close(&keys.bytes);
   tokenizer_close(&t);
+}
+
+/* SentencePiece's kind: llama.cpp joins any two neighbours that are a token, also a special one. */
+static void test_joined_tokens_in_gguf(void **state)
+{
+  static const struct {
+    const char *pieces[2], *word; /* word NULL: fine */
+  } cases[] = {{{"<x", "y>"}, NULL}, {{"</", "s>"}, "'</s>', can be put together"}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mo_tokenizer t = {.sentencepiece = true};
+    mo_error error = {{0}};
+    gguf_keys keys = {0};
+    for (unsigned k = 0; k < 256; k++) {
+      char text[8];
+      snprintf(text, sizeof text, "<0x%02X>", k);
+      assert_int_equal(tokenizer_add_token(&t, text, 6, false, &error), MOUSSE_OK);
+    }
+    for (size_t k = 0; k < 2; k++)
+      assert_int_equal(tokenizer_add_token(&t, cases[i].pieces[k], 2, false, &error),
+                       MOUSSE_OK);
+    assert_int_equal(tokenizer_add_token(&t, "\xe2\x96\x81", 3, false, &error), MOUSSE_OK);
+    assert_int_equal(tokenizer_add_token(&t, "</s>", 4, true, &error), MOUSSE_OK);
+    assert_int_equal(tokenizer_finish(&t, "t", NULL, &error), MOUSSE_OK);
+    const mousse_status status = gguf_add_tokenizer(&keys, &t, 300, &error);
+    assert_int_equal(status, cases[i].word == NULL ? MOUSSE_OK : MOUSSE_INVALID_ARGUMENT);
+    if (cases[i].word != NULL && strstr(error.text, cases[i].word) == NULL)
+      fail_msg("case %zu: '%s' does not say '%s'", i, error.text, cases[i].word);
+    mo_buffer_close(&keys.bytes);
+    tokenizer_close(&t);
+  }
 }
 
 /* Tokens that are found in text: llama.cpp finds the longest one first, wherever it is, and puts a
@@ -524,6 +560,7 @@ int main(void)
       cmocka_unit_test(test_models_that_types_hold),
       cmocka_unit_test(test_names_of_files),
       cmocka_unit_test(test_kinds_of_tokens_in_gguf),
+      cmocka_unit_test(test_joined_tokens_in_gguf),
       cmocka_unit_test(test_found_tokens_in_gguf),
       cmocka_unit_test(test_whole_words_in_gguf),
   };

@@ -4,6 +4,7 @@
 #include "optim/inputs.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const mousse_input inputs[] = {
@@ -113,8 +114,13 @@ static void test_misuse(void **state)
   assert_int_equal(mousse_bind_input(s.opt, "w", "previous_gradient", odd), bad);
   assert_int_equal(mousse_bind_input(s.opt, "v", "previous_gradient", s.previous), unknown);
   assert_says(&s, "'v'");
-  assert_int_equal(mousse_bind_input(s.opt, "w", "previous_gradients", s.previous), unknown);
-  assert_says(&s, "did you mean 'previous_gradient'");
+  for (size_t i = 0; i < 3; i++) { /* each may be the one that was meant */
+    char name[64], hint[80];
+    snprintf(name, sizeof name, "%ss", inputs[i].name);
+    snprintf(hint, sizeof hint, "did you mean '%s'", inputs[i].name);
+    assert_int_equal(mousse_bind_input(s.opt, "w", name, s.previous), unknown);
+    assert_says(&s, hint);
+  }
   assert_int_equal(mousse_bind_input(s.opt, "w", "curvature", s.previous), unknown);
   assert_null(mousse_algorithm_input("no such", 0));
   assert_null(mousse_algorithm_input("sgd", 10));

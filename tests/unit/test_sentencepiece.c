@@ -245,9 +245,27 @@ static void test_start_at_the_end_of_a_block(void **state)
   assert_int_equal(shard_writer_open(&writer, shard, t.tokens.count, &error), MOUSSE_OK);
   assert_int_equal(shard_writer_add(&writer, ids, BLOCK + 1, &error), MOUSSE_OK);
   assert_int_equal(shard_writer_commit(&writer, &error), MOUSSE_OK);
-  assert_int_equal(decode_shard(shard, "", gather, &text, &error), MOUSSE_OK);
+  uint32_t before = DECODE_NOTHING;
+  assert_int_equal(decode_shard(shard, "", &before, gather, &text, &error), MOUSSE_OK);
+  assert_int_equal(before, SPACE_AB);
   assert_int_equal(text.size, BLOCK - 2 + 2);
   assert_memory_equal(text.data + BLOCK - 2, "ab", 2);
+
+  /* likewise the last of a shard */
+  const char *next = scratch_path(state, "text_train_000001.bin");
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(shard_writer_open(&writer, i == 0 ? shard : next, t.tokens.count, &error),
+                     MOUSSE_OK);
+    assert_int_equal(shard_writer_add(&writer, ids + BLOCK - 2 + 2 * i, 2 - i, &error),
+                     MOUSSE_OK);
+    assert_int_equal(shard_writer_commit(&writer, &error), MOUSSE_OK);
+  }
+  text.size = 0;
+  before = DECODE_NOTHING;
+  assert_int_equal(decode_shard(shard, "", &before, gather, &text, &error), MOUSSE_OK);
+  assert_int_equal(decode_shard(next, "", &before, gather, &text, &error), MOUSSE_OK);
+  assert_int_equal(text.size, 2);
+  assert_memory_equal(text.data, "ab", 2);
   mo_buffer_close(&text);
   tokenizer_close(&t);
 }

@@ -6,11 +6,10 @@
  *
  * and the manifest is written last.
  */
-#include "base/json_text.h"
 #include "base/staging.h"
 #include "base/text.h"
 #include "data/shards/document_writer.h"
-#include "data/shards/recipe.h"
+#include "data/shards/existing.h"
 #include "data/text/corpus.h"
 #include "data/tokenizer/bpe_train.h"
 
@@ -19,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SMALLEST_PIECE = 1 << 10, LARGEST_PIECE = 1 << 16, LARGEST_MANIFEST = 1 << 26 };
+enum { SMALLEST_PIECE = 1 << 10, LARGEST_PIECE = 1 << 16 };
 
 /* What knows where text may be cut while it is encoded. */
 typedef struct cutter {
@@ -39,30 +38,6 @@ static void report(const dataset_options *options, const char *stage, const mo_c
     options->progress(options->user, stage, corpus_consumed(corpus), corpus_bytes(corpus));
 }
 
-/* Is there a finished directory, and was it made by this recipe? */
-static mousse_status check_existing(const char *out, json_t *recipe, mo_dataset *dataset,
-                                    bool *existed, mo_error *error)
-{
-  char path[4096];
-  char *text = NULL;
-  size_t size = 0;
-  *existed = false;
-  MO_TRY(mo_path_join(path, sizeof path, out, DATASET_MANIFEST, error));
-  if (access(out, F_OK) != 0 || rmdir(out) == 0) return MOUSSE_OK; /* absent, or was empty */
-  if (mo_file_read(NULL, path, LARGEST_MANIFEST, &text, &size, NULL) == MOUSSE_OK) {
-    json_t *manifest = NULL;
-    (void)mo_json_parse(&manifest, path, text, size, 1 << 21, 0, NULL);
-    *existed = manifest != NULL && recipe_is_same(json_object_get(manifest, "recipe"), recipe);
-    json_decref(manifest);
-    mo_release(NULL, text, size + 1);
-  }
-  if (*existed) return dataset_open(dataset, out, error);
-  return mo_fail(error, MOUSSE_IO,
-                 "%s: exists, and was not made from these inputs and options and this "
-                 "tokenizer; remove it or give another --out",
-                 out);
-}
-
 static size_t cut_training_text(void *user, const char *text, size_t length, size_t least,
                                 size_t most)
 {
@@ -70,7 +45,8 @@ static size_t cut_training_text(void *user, const char *text, size_t length, siz
 }
 
 static mousse_status train_on(bpe_trainer *trainer, const dataset_options *options,
-                              uint32_t vocabulary, mo_tokenizer *tokenizer, mo_error *error)
+                              const file_list *files, uint32_t vocabulary,
+                              mo_tokenizer *tokenizer, mo_error *error)
 {
   mo_corpus *text = NULL;
   corpus_piece piece;
@@ -80,7 +56,7 @@ static mousse_status train_on(bpe_trainer *trainer, const dataset_options *optio
                                .separator = options->separator,
                                .cut = cut_training_text,
                                .cut_user = trainer};
-  MO_TRY(corpus_open(&text, options->inputs, options->input_count, &read, error));
+  MO_TRY(corpus_open_files(&text, files, &read, error));
   report(options, "reading", text);
   mousse_status status = corpus_next(text, &piece, error);
   while (status == MOUSSE_OK && piece.length > 0) {
@@ -125,8 +101,8 @@ static mousse_status check_files(const file_list *files, mo_error *error)
   return MOUSSE_OK;
 }
 
-static mousse_status learn_tokenizer(const dataset_options *options, mo_tokenizer *tokenizer,
-                                     mo_error *error)
+static mousse_status learn_tokenizer(const dataset_options *options, const file_list *files,
+                                     mo_tokenizer *tokenizer, mo_error *error)
 {
   int64_t size = 0;
   bpe_trainer *trainer = NULL;
@@ -136,7 +112,8 @@ static mousse_status learn_tokenizer(const dataset_options *options, mo_tokenize
                    "tokenizer '%s': expected train: and a vocabulary from %d to %d",
                    options->tokenizer, BPE_SMALLEST_VOCABULARY, BPE_LARGEST_VOCABULARY);
   MO_TRY(bpe_trainer_open(&trainer, error));
-  const mousse_status status = train_on(trainer, options, (uint32_t)size, tokenizer, error);
+  const mousse_status status =
+      train_on(trainer, options, files, (uint32_t)size, tokenizer, error);
   bpe_trainer_close(trainer);
   return status;
 }
@@ -144,6 +121,7 @@ static mousse_status learn_tokenizer(const dataset_options *options, mo_tokenize
 /* What is being written. */
 typedef struct build {
   const dataset_options *options;
+  const file_list *files; /* what the inputs stood for when it began */
   document_writer documents;
   uint64_t zeros; /* bytes of text that are 0 */
 } build;
@@ -265,7 +243,7 @@ static size_t piece_size(const dataset_options *options, uint64_t bytes)
   return quarter <= SMALLEST_PIECE ? SMALLEST_PIECE : (size_t)quarter;
 }
 
-static mousse_status write_shards(build *b, uint64_t input_bytes, mo_error *error)
+static mousse_status write_shards(build *b, mo_error *error)
 {
   mo_corpus *text = NULL;
   batch_encoder *batch = NULL;
@@ -275,11 +253,10 @@ static mousse_status write_shards(build *b, uint64_t input_bytes, mo_error *erro
                                .completion = b->options->completion,
                                .messages = b->options->messages,
                                .separator = b->options->separator,
-                               .piece_bytes = piece_size(b->options, input_bytes),
+                               .piece_bytes = piece_size(b->options, b->files->bytes),
                                .cut = cut_text,
                                .cut_user = &cut};
-  mousse_status status =
-      corpus_open(&text, b->options->inputs, b->options->input_count, &read, error);
+  mousse_status status = corpus_open_files(&text, b->files, &read, error);
   if (status == MOUSSE_OK && tokenizer->rule != NULL)
     status = split_scratch_open(&cut.scratch, tokenizer->rule, error);
   if (status == MOUSSE_OK)
@@ -294,8 +271,8 @@ static mousse_status write_shards(build *b, uint64_t input_bytes, mo_error *erro
   return status;
 }
 
-static mousse_status fill_directory(build *b, const char *directory, uint64_t input_bytes,
-                                    json_t *recipe, mo_error *error)
+static mousse_status fill_directory(build *b, const char *directory, json_t *recipe,
+                                    mo_error *error)
 {
   char path[4096];
   document_writer *d = &b->documents;
@@ -312,7 +289,7 @@ static mousse_status fill_directory(build *b, const char *directory, uint64_t in
   d->train = d->val = part;
   d->train.split = "train";
   d->val.split = "val";
-  MO_TRY(write_shards(b, input_bytes, error));
+  MO_TRY(write_shards(b, error));
   MO_TRY(mo_path_join(path, sizeof path, directory, "tokenizer.json", error));
   MO_TRY(tokenizer_save(d->tokenizer, path, error));
   mo_dataset made = {.vocabulary = d->tokenizer->tokens.count,
@@ -324,40 +301,18 @@ static mousse_status fill_directory(build *b, const char *directory, uint64_t in
   return dataset_write(&made, directory, recipe, error);
 }
 
-/* NAME_train_000000.bin and NAME_val_000000.bin of any NAME and their targets, also while they are
- * written. */
-static bool is_shard(const char *name)
-{
-  static const char *const splits[] = {"_train_", "_val_"};
-  for (size_t i = 0; i < sizeof splits / sizeof *splits; i++)
-    for (const char *at = strstr(name, splits[i]); at != NULL; at = strstr(at + 1, splits[i])) {
-      const char *digits = at + strlen(splits[i]);
-      const char *rest = digits + strspn(digits, "0123456789");
-      if (at > name && rest - digits >= 6 &&
-          (mo_is_file_of(rest, ".bin") || mo_is_file_of(rest, ".targets")))
-        return true;
-    }
-  return false;
-}
-
-static bool is_ours(const char *name)
-{
-  return is_shard(name) || mo_is_file_of(name, "tokenizer.json") ||
-         mo_is_file_of(name, DATASET_MANIFEST);
-}
-
 /* tokenizer: where it is learned, that happens here. */
-static mousse_status build_new(const dataset_options *options, mo_tokenizer *tokenizer,
-                               uint64_t input_bytes, json_t *recipe, mo_error *error)
+static mousse_status build_new(const dataset_options *options, const file_list *files,
+                               mo_tokenizer *tokenizer, json_t *recipe, mo_error *error)
 {
   mo_staging place;
   build b = {.options = options,
+             .files = files,
              .documents = {.tokenizer = tokenizer, .val_fraction = options->val_fraction}};
   mousse_status status = MOUSSE_OK;
-  MO_TRY(mo_staging_open(&place, options->out, is_ours, error));
-  if (is_learned(options)) status = learn_tokenizer(options, tokenizer, error);
-  if (status == MOUSSE_OK)
-    status = fill_directory(&b, place.partial, input_bytes, recipe, error);
+  MO_TRY(mo_staging_open(&place, options->out, existing_is_ours, error));
+  if (is_learned(options)) status = learn_tokenizer(options, files, tokenizer, error);
+  if (status == MOUSSE_OK) status = fill_directory(&b, place.partial, recipe, error);
   if (status != MOUSSE_OK) {
     mo_staging_abandon(&place);
     return status;
@@ -365,36 +320,52 @@ static mousse_status build_new(const dataset_options *options, mo_tokenizer *tok
   return mo_staging_commit(&place, error);
 }
 
-static mousse_status build_once(const dataset_options *options, mo_tokenizer *tokenizer,
-                                mo_dataset *dataset, bool *existed, mo_error *error)
+static mousse_status build_once(const dataset_options *options, const file_list *files,
+                                mo_tokenizer *tokenizer, mo_dataset *dataset, bool *existed,
+                                mo_error *error)
 {
-  mo_corpus *text = NULL;
   json_t *recipe = NULL;
-  const corpus_options read = {0};
-  MO_TRY(corpus_open(&text, options->inputs, options->input_count, &read, error));
-  const uint64_t input_bytes = corpus_bytes(text);
-  const file_list *files = corpus_files(text);
   const bool learned = is_learned(options);
-  mousse_status status = learned ? check_files(files, error) : MOUSSE_OK;
-  if (status == MOUSSE_OK)
-    status = recipe_make(&recipe, options, files, learned ? NULL : tokenizer, error);
-  corpus_close(text);
-  MO_TRY(status);
-  status = check_existing(options->out, recipe, dataset, existed, error);
+  if (learned) MO_TRY(check_files(files, error));
+  MO_TRY(recipe_make(&recipe, options, files, learned ? NULL : tokenizer, error));
+  mousse_status status = existing_check(options->out, recipe, dataset, existed, error);
   if (status == MOUSSE_OK && !*existed) {
-    status = build_new(options, tokenizer, input_bytes, recipe, error);
+    status = build_new(options, files, tokenizer, recipe, error);
     if (status == MOUSSE_OK) status = dataset_open(dataset, options->out, error);
   }
   json_decref(recipe);
   return status;
 }
 
+/* The files are listed once, before there is any of ours, and without those that an earlier call
+ * left: the output may lie in a directory that is read. */
+static mousse_status list_files(const dataset_options *options, file_list *files,
+                                mo_error *error)
+{
+  char partial[4096 + 16];
+  int length = (int)strnlen(options->out, 4096);
+  while (length > 1 && options->out[length - 1] == '/') length--;
+  snprintf(partial, sizeof partial, "%.*s.partial", length, options->out);
+  MO_TRY(file_list_leave_out(files, options->out, error));
+  MO_TRY(file_list_leave_out(files, partial, error));
+  for (size_t i = 0; i < options->input_count; i++)
+    MO_TRY(file_list_add(files, options->inputs[i], error));
+  if (files->paths.count > 0) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "%s: there is no file in it (those of --out %s are never inputs)",
+                 options->input_count > 0 ? options->inputs[0] : "(no input)", options->out);
+}
+
 mousse_status dataset_build(const dataset_options *options, mo_dataset *dataset, bool *existed,
                             mo_error *error)
 {
   mo_tokenizer tokenizer = {0};
+  file_list files = {0};
   if (!is_learned(options)) MO_TRY(open_tokenizer(options->tokenizer, &tokenizer, error));
-  const mousse_status status = build_once(options, &tokenizer, dataset, existed, error);
+  mousse_status status = list_files(options, &files, error);
+  if (status == MOUSSE_OK)
+    status = build_once(options, &files, &tokenizer, dataset, existed, error);
+  file_list_close(&files);
   tokenizer_close(&tokenizer);
   return status;
 }

@@ -5,6 +5,7 @@
 #include "data/tokenizer/tokenizer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,6 +34,27 @@ static mousse_status take_part(const json_t *root, const char *path, const char 
   return take_count(object, path, "shards", INT64_MAX, &part->shards, error);
 }
 
+/* Whatever else a recipe says is for people, and for a second call of tokenize. */
+static void read_recipe(mo_dataset *dataset, const json_t *recipe)
+{
+  const char *text = json_string_value(json_object_get(recipe, "tokenizer_xxh3"));
+  const json_int_t found = json_integer_value(json_object_get(recipe, "found_tokens"));
+  char *end = NULL;
+  dataset->found_tokens = found > 0 ? (uint64_t)found : 0;
+  if (text == NULL || strlen(text) != 16) return;
+  dataset->tokenizer_checksum = strtoull(text, &end, 16);
+  dataset->has_checksum = end == text + 16;
+}
+
+bool dataset_is_of_another(const mo_dataset *dataset, const mo_tokenizer *tokenizer)
+{
+  const uint64_t found = tokenizer->found.count + tokenizer->found_late.count;
+  if (!dataset->has_manifest) return false; /* nobody knows */
+  return dataset->found_tokens != found ||
+         (dataset->has_checksum &&
+          dataset->tokenizer_checksum != tokenizer_checksum(tokenizer));
+}
+
 static mousse_status read_manifest(mo_dataset *dataset, const char *path, const json_t *root,
                                    mo_error *error)
 {
@@ -57,6 +79,7 @@ static mousse_status read_manifest(mo_dataset *dataset, const char *path, const 
   dataset->vocabulary = (uint32_t)vocabulary;
   dataset->end_of_text = (uint32_t)end_of_text;
   dataset->has_manifest = true;
+  read_recipe(dataset, json_object_get(root, "recipe"));
   snprintf(dataset->name, sizeof dataset->name, "%s", name != NULL ? name : "");
   return MOUSSE_OK;
 }

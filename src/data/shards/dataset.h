@@ -28,11 +28,18 @@ typedef struct mo_dataset {
   uint64_t text_bytes;
   dataset_split train, val;
   char name[256];
+  bool has_checksum;           /* of the tokenizer, in the recipe */
+  uint64_t tokenizer_checksum; /* tokenizer_checksum of what made the tokens */
+  uint64_t found_tokens;       /* how many added tokens that one found in text */
 } mo_dataset;
 
 /* Reads the manifest. Without one, has_manifest is false, and vocabulary and end_of_text are
  * those of the tokenizer in the directory; vocabulary 0 when that is missing, too. */
 mousse_status dataset_open(mo_dataset *dataset, const char *directory, mo_error *error);
+
+/* Do the tokens come from another tokenizer than this, as far as the manifest knows? They do, too,
+ * when it finds tokens in text for which a version of mousse before them did not look. */
+bool dataset_is_of_another(const mo_dataset *dataset, const mo_tokenizer *tokenizer);
 
 /* The manifest's text; path is what messages call it. */
 mousse_status dataset_parse(mo_dataset *dataset, const char *path, const char *data,

@@ -3,8 +3,6 @@
 
 enum { BLOCK = 1 << 16 };
 
-enum { NO_TOKEN = -2 }; /* and not that of a tokenizer that has none */
-
 static mousse_status decode_behind(const mo_tokenizer *tokenizer, uint32_t before,
                                    const uint32_t *ids, size_t count, mo_buffer *text,
                                    mo_error *error)
@@ -26,7 +24,7 @@ static mousse_status decode_behind(const mo_tokenizer *tokenizer, uint32_t befor
 mousse_status decode_ids(const mo_tokenizer *tokenizer, const uint32_t *ids, size_t count,
                          mo_buffer *text, mo_error *error)
 {
-  return decode_behind(tokenizer, (uint32_t)NO_TOKEN, ids, count, text, error);
+  return decode_behind(tokenizer, DECODE_NOTHING, ids, count, text, error);
 }
 
 /* Hands on the ids of each document, or of a part of one, behind the token `before`. */
@@ -48,27 +46,27 @@ static mousse_status decode_block(const mo_tokenizer *tokenizer, uint32_t before
 }
 
 static mousse_status decode_opened(const mo_shard *shard, const mo_tokenizer *tokenizer,
-                                   decode_text_fn part, void *user, mo_error *error)
+                                   uint32_t *before, decode_text_fn part, void *user,
+                                   mo_error *error)
 {
   mo_buffer text = {0};
   mousse_status status = MOUSSE_OK;
-  uint32_t before = (uint32_t)NO_TOKEN;
   uint32_t *ids = mo_allocate(NULL, BLOCK * sizeof *ids);
   if (ids == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to decode");
   for (size_t at = 0; at < shard->count && status == MOUSSE_OK; at += BLOCK) {
     const size_t count = shard->count - at < BLOCK ? shard->count - at : BLOCK;
     status = shard_read(shard, at, count, ids, error);
     if (status == MOUSSE_OK)
-      status = decode_block(tokenizer, before, ids, count, &text, part, user, error);
-    before = ids[count - 1];
+      status = decode_block(tokenizer, *before, ids, count, &text, part, user, error);
+    *before = ids[count - 1];
   }
   mo_release(NULL, ids, BLOCK * sizeof *ids);
   mo_buffer_close(&text);
   return status;
 }
 
-mousse_status decode_shard(const char *path, const char *tokenizer_path, decode_text_fn part,
-                           void *user, mo_error *error)
+mousse_status decode_shard(const char *path, const char *tokenizer_path, uint32_t *before,
+                           decode_text_fn part, void *user, mo_error *error)
 {
   char directory[4096];
   mo_tokenizer tokenizer;
@@ -78,7 +76,7 @@ mousse_status decode_shard(const char *path, const char *tokenizer_path, decode_
                         error));
   mousse_status status = shard_open(&shard, path, tokenizer.tokens.count, error);
   if (status == MOUSSE_OK) {
-    status = decode_opened(&shard, &tokenizer, part, user, error);
+    status = decode_opened(&shard, &tokenizer, before, part, user, error);
     shard_close(&shard);
   }
   tokenizer_close(&tokenizer);

@@ -17,19 +17,12 @@
 #define MOUSSE_DATA_SHARDS_SHARD_H
 
 #include "base/file.h"
+#include "data/text/shard_magic.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum {
-  SHARD_HEADER_BYTES = 1024,
-  SHARD_MAGIC_16 = 20240520,
-  SHARD_VERSION_16 = 1,
-  SHARD_MAGIC_32 = 20240801,
-  SHARD_VERSION_32 = 7,
-  SHARD_MAGIC_TARGETS = 20261116,
-  SHARD_VERSION_TARGETS = 1
-};
+enum { SHARD_HEADER_BYTES = 1024 };
 
 /* A shard opened for reading: memory-mapped, header and size checked. */
 typedef struct mo_shard {

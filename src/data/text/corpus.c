@@ -7,7 +7,8 @@ enum { DEFAULT_PIECE = 1 << 16, AHEAD = 1 << 10 };
 
 struct mo_corpus {
   corpus_options options;
-  file_list files;
+  const file_list *files;
+  file_list own_files; /* unless they were given */
   uint32_t next_file;
   mo_source *source; /* NULL between files */
   uint64_t consumed; /* of the files that are done */
@@ -20,25 +21,36 @@ struct mo_corpus {
   size_t message;       /* with messages: the next one of the source's list */
 };
 
-mousse_status corpus_open(mo_corpus **opened, const char *const *inputs, size_t count,
-                          const corpus_options *options, mo_error *error)
+mousse_status corpus_open_files(mo_corpus **opened, const file_list *files,
+                                const corpus_options *options, mo_error *error)
 {
   mo_corpus *c = mo_allocate(NULL, sizeof *c);
   if (c == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a corpus");
   c->options = *options;
+  c->files = files;
   c->starts_document = true;
   if (c->options.piece_bytes == 0) c->options.piece_bytes = DEFAULT_PIECE;
+  *opened = c;
+  return MOUSSE_OK;
+}
+
+mousse_status corpus_open(mo_corpus **opened, const char *const *inputs, size_t count,
+                          const corpus_options *options, mo_error *error)
+{
+  file_list files = {0};
   mousse_status status = MOUSSE_OK;
   for (size_t i = 0; i < count && status == MOUSSE_OK; i++)
-    status = file_list_add(&c->files, inputs[i], error);
-  if (status == MOUSSE_OK && c->files.paths.count == 0)
+    status = file_list_add(&files, inputs[i], error);
+  if (status == MOUSSE_OK && files.paths.count == 0)
     status = mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: there is no file in it",
                      count > 0 ? inputs[0] : "(no input)");
+  if (status == MOUSSE_OK) status = corpus_open_files(opened, &files, options, error);
   if (status != MOUSSE_OK) {
-    corpus_close(c);
+    file_list_close(&files);
     return status;
   }
-  *opened = c;
+  (*opened)->own_files = files;
+  (*opened)->files = &(*opened)->own_files;
   return MOUSSE_OK;
 }
 
@@ -46,14 +58,14 @@ void corpus_close(mo_corpus *c)
 {
   if (c == NULL) return;
   source_close(c->source);
-  file_list_close(&c->files);
+  file_list_close(&c->own_files);
   mo_buffer_close(&c->text);
   mo_release(NULL, c, sizeof *c);
 }
 
 uint64_t corpus_bytes(const mo_corpus *c)
 {
-  return c->files.bytes;
+  return c->files->bytes;
 }
 
 uint64_t corpus_consumed(const mo_corpus *c)
@@ -66,23 +78,18 @@ corpus_notes corpus_get_notes(const mo_corpus *c)
   return c->notes;
 }
 
-const file_list *corpus_files(const mo_corpus *c)
-{
-  return &c->files;
-}
-
 /* More of the document into text; opens the next file when one has ended. */
 static mousse_status fetch(mo_corpus *c, mo_error *error)
 {
   bool file_ended = false;
   if (c->source == NULL)
     MO_TRY(
-        source_open(&c->source, file_list_get(&c->files, c->next_file++), &c->options, error));
+        source_open(&c->source, file_list_get(c->files, c->next_file++), &c->options, error));
   MO_TRY(source_more(c->source, &c->text, &c->document_ended, &file_ended, error));
   c->prompt = source_prompt(c->source);
   c->message = 0;
   if (!file_ended) return MOUSSE_OK;
-  source_note(c->source, file_list_get(&c->files, c->next_file - 1), &c->notes);
+  source_note(c->source, file_list_get(c->files, c->next_file - 1), &c->notes);
   c->consumed += source_consumed(c->source);
   source_close(c->source);
   c->source = NULL;
@@ -137,7 +144,7 @@ mousse_status corpus_next(mo_corpus *c, corpus_piece *piece, mo_error *error)
       c->document_ended = false;
       c->starts_document = true;
     }
-    if (c->source == NULL && c->next_file == c->files.paths.count) return MOUSSE_OK;
+    if (c->source == NULL && c->next_file == c->files->paths.count) return MOUSSE_OK;
     if (c->start > 0) drop_used(c);
     MO_TRY(fetch(c, error));
   }

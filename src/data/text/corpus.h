@@ -2,7 +2,8 @@
  *
  * Inputs: text files; directories of them; JSON lines (.jsonl, .ndjson) with the text in one
  * field; each may be compressed with gzip or zstd. In a text file, a line that is the separator
- * ends a document; without one the file is one document. Empty documents are dropped.
+ * ends a document; without one the file is one document. Empty documents are dropped. Token shards
+ * are refused.
  *
  * A document comes in one or more pieces, cut where `cut` says that text may be cut.
  */
@@ -58,6 +59,9 @@ typedef struct mo_corpus mo_corpus;
 /* The options' strings stay borrowed. */
 mousse_status corpus_open(mo_corpus **corpus, const char *const *inputs, size_t count,
                           const corpus_options *options, mo_error *error);
+/* Of files that were listed already. The list stays borrowed, too. */
+mousse_status corpus_open_files(mo_corpus **corpus, const file_list *files,
+                                const corpus_options *options, mo_error *error);
 void corpus_close(mo_corpus *corpus); /* accepts NULL */
 
 mousse_status corpus_next(mo_corpus *corpus, corpus_piece *piece, mo_error *error);
@@ -67,9 +71,6 @@ uint64_t corpus_bytes(const mo_corpus *corpus);
 uint64_t corpus_consumed(const mo_corpus *corpus);
 
 corpus_notes corpus_get_notes(const mo_corpus *corpus);
-
-/* The files that the inputs stand for. */
-const file_list *corpus_files(const mo_corpus *corpus);
 
 /* source.c: one input file as a sequence of parts of documents. */
 typedef struct mo_source mo_source;

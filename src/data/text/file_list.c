@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -67,11 +68,27 @@ static mousse_status listing_open(folder_listing *l, const char *path, mo_error 
   return MOUSSE_OK;
 }
 
+/* By the path without links: what is left out may be reached by another way. */
+static bool is_left_out(const file_list *list, const char *path)
+{
+  char real[PATH_MAX];
+  bool found = false;
+  if (list->left_out.count == 0 || realpath(path, real) == NULL) return false;
+  for (uint32_t i = 0; i < list->left_out.count && !found; i++) {
+    size_t length = 0;
+    const char *left = mo_text_table_get(&list->left_out, i, &length);
+    length--; /* the NUL */
+    found = strncmp(real, left, length) == 0 && (real[length] == '\0' || real[length] == '/');
+  }
+  return found;
+}
+
 static mousse_status add_below(file_list *list, const char *path, int depth, mo_error *error)
 {
   struct stat info;
   if (stat(path, &info) != 0)
     return mo_fail(error, MOUSSE_IO, "%s: cannot open: %s", path, strerror(errno));
+  if (is_left_out(list, path)) return MOUSSE_OK;
   if (!S_ISDIR(info.st_mode))
     return depth == 0 || S_ISREG(info.st_mode)
                ? add_path(list, path, (uint64_t)info.st_size, error)
@@ -91,6 +108,17 @@ static mousse_status add_below(file_list *list, const char *path, int depth, mo_
   return status;
 }
 
+mousse_status file_list_leave_out(file_list *list, const char *path, mo_error *error)
+{
+  char real[PATH_MAX];
+  uint32_t number = 0;
+  bool added = false;
+  if (realpath(path, real) == NULL ||
+      mo_text_table_add(&list->left_out, real, strlen(real) + 1, &number, &added))
+    return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to list files");
+}
+
 mousse_status file_list_add(file_list *list, const char *path, mo_error *error)
 {
   return add_below(list, path, 0, error);
@@ -105,5 +133,6 @@ const char *file_list_get(const file_list *list, uint32_t number)
 void file_list_close(file_list *list)
 {
   mo_text_table_close(&list->paths);
+  mo_text_table_close(&list->left_out);
   *list = (file_list){0};
 }

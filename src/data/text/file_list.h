@@ -6,11 +6,15 @@
 #include "base/error.h"
 #include "base/table.h"
 
+/* Zeroed is empty. */
 typedef struct file_list {
-  mo_text_table paths; /* each with its NUL */
-  uint64_t bytes;      /* sum of the sizes of the files */
+  mo_text_table paths;    /* each with its NUL */
+  mo_text_table left_out; /* likewise, without links in them */
+  uint64_t bytes;         /* sum of the sizes of the files */
 } file_list;
 
+/* From now on nothing at or below this path is added. If it does not exist, nothing is left out. */
+mousse_status file_list_leave_out(file_list *list, const char *path, mo_error *error);
 mousse_status file_list_add(file_list *list, const char *path, mo_error *error);
 const char *file_list_get(const file_list *list, uint32_t number);
 void file_list_close(file_list *list);

@@ -15,17 +15,30 @@ static bool find(const mo_tokenizer *tokenizer, const char *name, uint32_t *id)
          tokenizer_is_special(tokenizer, *id);
 }
 
+/* The control tokens of the forms. */
+static const char chatml_start[] = "<|im_start|>", chatml_end[] = "<|im_end|>";
+static const char llama3_before[] = "<|start_header_id|>", llama3_after[] = "<|end_header_id|>";
+static const char llama3_end[] = "<|eot_id|>";
+
+bool chat_is_control(const char *text, size_t length)
+{
+  static const char *const names[] = {chatml_start, chatml_end, llama3_before, llama3_after,
+                                      llama3_end};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strlen(names[i]) == length && memcmp(names[i], text, length) == 0) return true;
+  return false;
+}
+
 static bool find_chatml(chat_template *c)
 {
-  return find(c->tokenizer, "<|im_start|>", &c->before) &&
-         find(c->tokenizer, "<|im_end|>", &c->end);
+  return find(c->tokenizer, chatml_start, &c->before) &&
+         find(c->tokenizer, chatml_end, &c->end);
 }
 
 static bool find_llama3(chat_template *c)
 {
-  return find(c->tokenizer, "<|start_header_id|>", &c->before) &&
-         find(c->tokenizer, "<|end_header_id|>", &c->after) &&
-         find(c->tokenizer, "<|eot_id|>", &c->end);
+  return find(c->tokenizer, llama3_before, &c->before) &&
+         find(c->tokenizer, llama3_after, &c->after) && find(c->tokenizer, llama3_end, &c->end);
 }
 
 mousse_status chat_template_open(chat_template *c, const mo_tokenizer *tokenizer,

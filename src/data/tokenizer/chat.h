@@ -4,8 +4,8 @@
  *     llama3   <|start_header_id|>ROLE<|end_header_id|>\n\nTEXT<|eot_id|>        Llama 3; TEXT is trimmed
  *     plain    ### Role:\nTEXT\n\n, of the assistant ### Assistant:\nTEXT and the end-of-text token
  *
- * Words in <||> are single tokens, which text never contains where a tokenizer's file calls them
- * special, as those of the families do; \n is a line end. These are the
+ * Words in <||> are single tokens, which no text contains, whatever a tokenizer's file says of them;
+ * \n is a line end. These are the
  * published templates of the families but for what some of them put in by themselves: a system
  * message where there is none, the date.
  *
@@ -26,6 +26,10 @@ typedef struct chat_template {
   uint32_t before, after; /* the role; after: only with llama3 */
   uint32_t end;           /* of a message; in the plain form of the assistant's only */
 } chat_template;
+
+/* Is this one of the words in <||>? Found in a message, it would end the message, and begin one of
+ * somebody else. */
+bool chat_is_control(const char *text, size_t length);
 
 /* CHAT_AUTO: the form whose tokens the tokenizer has, else plain. */
 mousse_status chat_template_open(chat_template *chat, const mo_tokenizer *tokenizer,

@@ -38,12 +38,21 @@ typedef enum tokenizer_prefix {
   TOKENIZER_PREFIX_UNLESS_SPACE /* not where text starts with one */
 } tokenizer_prefix;
 
+/* What a file says of a token that is never found in text: nothing to us, but it is written again. */
+typedef enum tokenizer_attribute {
+  TOKENIZER_SINGLE_WORD = 1,
+  TOKENIZER_LSTRIP = 2,
+  TOKENIZER_RSTRIP = 4,
+  TOKENIZER_NORMALIZED = 8
+} tokenizer_attribute;
+
 typedef struct mo_tokenizer {
   mo_text_table tokens;    /* number = id; the bytes each id stands for, or their spelling */
   mo_text_table specials;  /* the added ones of them, and end_of_text */
   mo_text_table shown;     /* those of these that are text to a reader ("special": false) */
   added_tokens found;      /* those of these that are found in text */
   added_tokens found_late; /* likewise, once it is in normal form ("normalized": true) */
+  uint8_t *attributes;     /* by id, sums of tokenizer_attribute; NULL: none of any */
   tokenizer_merge *merges; /* by rank */
   size_t merge_count, merge_capacity;
   mo_pair_table pairs; /* the same merges, to look up */
@@ -119,14 +128,19 @@ uint32_t tokenizer_first(const mo_tokenizer *tokenizer);
 bool tokenizer_is_special(const mo_tokenizer *tokenizer, uint32_t id);
 /* Of special ones: does a file say that readers see it, as the <think> of Qwen? */
 bool tokenizer_is_shown(const mo_tokenizer *tokenizer, uint32_t id);
-/* Of shown ones: is it found in text? All are but those that mark where a text starts or ends. */
+/* Of shown ones: is it found in text? All are but those that mark where a text, or a message of a
+ * conversation, starts or ends. */
 bool tokenizer_is_found(const mo_tokenizer *tokenizer, uint32_t id);
+/* Is this a name of the token that ends a text? A tokenizer may have several, as Phi-3's. */
+bool tokenizer_names_end(const char *text, size_t length);
 /* Does the text behind an id get the space that a text starts with, where texts get one? */
 bool tokenizer_starts_behind(const mo_tokenizer *tokenizer, uint32_t id);
 
 /* tokenizer_cut.c: where text is cut in two that are encoded on their own; see split_cut. Before
  * a token that is found in text is such a place; inside of one is none, if most - least is
- * ADDED_LONGEST or more. scratch: of the tokenizer's rule, NULL when it has none. */
+ * ADDED_LONGEST or more; but for a run of a late token that overlaps itself, in text that is not in
+ * normal form, where it is not known which of its places count. scratch: of the tokenizer's rule,
+ * NULL when it has none. */
 size_t tokenizer_cut(const mo_tokenizer *tokenizer, split_scratch *scratch, const char *text,
                      size_t length, size_t least, size_t most);
 

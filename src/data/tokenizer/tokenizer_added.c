@@ -1,6 +1,6 @@
 /* tokenizer_added.c - which added tokens of a tokenizer.json are found in text.
  *
- *     "special": true      never, nor is a token that marks where a text starts or ends
+ *     "special": true      never, nor is a token that marks where a text or a message starts or ends
  *     "normalized": false  in the text as it is
  *     "normalized": true   then, in what lies between, once that is in normal form C
  *
@@ -10,6 +10,7 @@
  */
 #include "data/tokenizer/tokenizer_steps.h"
 
+#include "data/tokenizer/chat.h"
 #include "data/tokenizer/nfc.h"
 #include "data/tokenizer/sentencepiece.h"
 
@@ -112,6 +113,36 @@ static mousse_status read_token(mo_tokenizer *t, const json_t *json, added_token
   return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", name);
 }
 
+/* Of one that is not found, for the file that is written of it. */
+static mousse_status keep_attributes(mo_tokenizer *t, uint32_t id, const json_t *json,
+                                     const char *name, mo_error *error)
+{
+  static const struct {
+    const char *name;
+    tokenizer_attribute value;
+  } kept[] = {{"single_word", TOKENIZER_SINGLE_WORD},
+              {"lstrip", TOKENIZER_LSTRIP},
+              {"rstrip", TOKENIZER_RSTRIP},
+              {"normalized", TOKENIZER_NORMALIZED}};
+  unsigned all = 0;
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+    if (json_is_true(json_object_get(json, kept[i].name))) all |= kept[i].value;
+  if (all == 0) return MOUSSE_OK;
+  if (t->attributes == NULL)
+    t->attributes = mo_allocate(NULL, t->tokens.count * sizeof *t->attributes);
+  if (t->attributes == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", name);
+  t->attributes[id] = (uint8_t)all;
+  return MOUSSE_OK;
+}
+
+/* Tokens that say where texts and messages start and end: text must not be able to say so. */
+static bool is_never_found(const mo_tokenizer *t, const added_token *token)
+{
+  return token->id == t->end_of_text || token->id == t->start_of_text ||
+         tokenizer_names_end(token->text, token->length) ||
+         chat_is_control(token->text, token->length);
+}
+
 /* One that is listed; *seen: what has been read. The texts are those of the tokenizer, which
  * outlive the file. */
 static mousse_status read_listed(mo_tokenizer *t, const json_t *json, mo_text_table *seen,
@@ -122,14 +153,15 @@ static mousse_status read_listed(mo_tokenizer *t, const json_t *json, mo_text_ta
   uint32_t number = 0;
   bool is_new = false;
   if (!mo_text_table_find(&t->tokens, json_string_value(content), json_string_length(content),
-                          &token.id) ||
-      !tokenizer_is_shown(t, token.id) || token.id == t->end_of_text ||
-      token.id == t->start_of_text)
+                          &token.id))
     return MOUSSE_OK;
   token.text = mo_text_table_get(&t->tokens, token.id, &token.length);
   if (!mo_text_table_add(seen, token.text, token.length, &number, &is_new))
     return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", name);
-  return is_new ? read_token(t, json, token, name, error) : MOUSSE_OK;
+  if (!is_new) return MOUSSE_OK;
+  if (!tokenizer_is_shown(t, token.id) || is_never_found(t, &token))
+    return keep_attributes(t, token.id, json, name, error);
+  return read_token(t, json, token, name, error);
 }
 
 mousse_status tokenizer_read_added(mo_tokenizer *t, const json_t *root, const char *name,

@@ -31,6 +31,12 @@ mousse_status tokenizer_add_token(mo_tokenizer *tokenizer, const char *bytes, si
     return mo_fail(error, MOUSSE_BAD_FORMAT, "token %u is empty, expected text", next);
   if (!mo_text_table_add(&tokenizer->tokens, bytes, length, &id, &added))
     return no_memory(error);
+  if (!added && special)
+    return mo_fail(error, MOUSSE_BAD_FORMAT,
+                   "added token %u is '%.*s', which is also what token %u stands for; two ids "
+                   "for one text are not supported (GPT-NeoX's and Pythia's runs of spaces), "
+                   "so use another tokenizer",
+                   next, length < 80 ? (int)length : 80, bytes, id);
   if (!added)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "tokens %u and %u are both '%.*s'", id, next,
                    length < 80 ? (int)length : 80, bytes);
@@ -106,15 +112,25 @@ static bool is_raw_bytes(const mo_tokenizer *tokenizer)
   return true;
 }
 
+static const char *const end_names[] = {TOKENIZER_END_OF_TEXT, "<|end_of_text|>", "</s>"};
+enum { END_NAMES = sizeof end_names / sizeof *end_names };
+
+bool tokenizer_names_end(const char *text, size_t length)
+{
+  for (size_t i = 0; i < END_NAMES; i++)
+    if (strlen(end_names[i]) == length && memcmp(end_names[i], text, length) == 0) return true;
+  return false;
+}
+
 /* vocab.json does not say which of its tokens are special. */
 static bool find_end_of_text(mo_tokenizer *tokenizer)
 {
-  static const char *const names[] = {TOKENIZER_END_OF_TEXT, "<|end_of_text|>", "</s>"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+  for (size_t i = 0; i < END_NAMES; i++) {
+    const char *name = end_names[i];
     uint32_t id = 0;
-    if (!mo_text_table_find(&tokenizer->tokens, names[i], strlen(names[i]), &id)) continue;
+    if (!mo_text_table_find(&tokenizer->tokens, name, strlen(name), &id)) continue;
     tokenizer->end_of_text = id;
-    return add_special(tokenizer, names[i], strlen(names[i]));
+    return add_special(tokenizer, name, strlen(name));
   }
   tokenizer->end_of_text = TOKENIZER_NONE;
   return true;
@@ -156,7 +172,6 @@ mousse_status tokenizer_make_bytes(mo_tokenizer *tokenizer, mo_error *error)
 
 void tokenizer_close(mo_tokenizer *tokenizer)
 {
-  mo_text_table_close(&tokenizer->tokens);
   mo_text_table_close(&tokenizer->specials);
   mo_text_table_close(&tokenizer->shown);
   added_tokens_close(&tokenizer->found);
@@ -166,9 +181,12 @@ void tokenizer_close(mo_tokenizer *tokenizer)
   split_rule_close(tokenizer->rule);
   if (tokenizer->pattern != NULL)
     mo_release(NULL, tokenizer->pattern, strlen(tokenizer->pattern) + 1);
+  mo_release(NULL, tokenizer->attributes,
+             tokenizer->tokens.count * sizeof *tokenizer->attributes);
   mo_release(NULL, tokenizer->text_ends,
              tokenizer->tokens.count * sizeof *tokenizer->text_ends);
   mo_buffer_close(&tokenizer->texts);
+  mo_text_table_close(&tokenizer->tokens); /* the last: its count is needed above */
   *tokenizer = (struct mo_tokenizer){0};
 }
 

@@ -3,7 +3,7 @@
  *     byte-level     no normalizer or NFC; ByteLevel alone, after a Split or after Digits
  *     SentencePiece  model.byte_fallback; spaces become U+2581 by a normalizer (Prepend and
  *                    Replace) or by the pre_tokenizer Metaspace
- *     any            TemplateProcessing puts a token before every text
+ *     any            TemplateProcessing puts a token before every text; what adds others is refused
  */
 #include "data/tokenizer/tokenizer_steps.h"
 
@@ -168,24 +168,66 @@ mousse_status tokenizer_read_steps(mo_tokenizer *tokenizer, const json_t *root,
   return read_pattern(json_object_get(root, "pre_tokenizer"), name, pattern, error);
 }
 
-/* The part of post_processor that adds tokens; NULL: none. */
-static const json_t *find_template(const json_t *post)
+/* Is `single` the text alone, or one token and the text? *start: that token's name, or NULL. */
+static bool read_single(const json_t *template, const json_t **start)
 {
-  const json_t *steps = json_object_get(post, "processors"), *step = NULL;
+  const json_t *single = json_object_get(template, "single");
+  const size_t count = json_array_size(single);
+  const json_t *text = json_array_get(single, count == 2 ? 1 : 0);
+  const json_t *first = json_object_get(json_array_get(single, 0), "SpecialToken");
+  if (count != 1 && count != 2) return false;
+  if (!is_text(json_object_get(json_object_get(text, "Sequence"), "id"), "A")) return false;
+  *start = count == 2 ? json_object_get(first, "id") : NULL;
+  if (count == 1) return true;
+  const json_t *tokens = json_object_get(template, "special_tokens");
+  const json_t *described = json_object_get(tokens, json_string_value(*start));
+  return json_is_string(*start) &&
+         (described == NULL || json_array_size(json_object_get(described, "ids")) == 1);
+}
+
+/* One step: ByteLevel, which changes no ids, or the template. */
+static mousse_status read_post(const json_t *step, const char *name, const json_t **start,
+                               mo_error *error)
+{
+  const json_t *found = NULL;
+  const char *type = json_string_value(json_object_get(step, "type"));
+  if (is_type(step, "ByteLevel")) return MOUSSE_OK;
+  if (!is_type(step, "TemplateProcessing"))
+    return mo_fail(error, MOUSSE_BAD_FORMAT,
+                   "%s: post_processor of type '%.80s' is not supported; expected ByteLevel, "
+                   "TemplateProcessing, or a Sequence of these",
+                   name, type != NULL ? type : "(none)");
+  if (read_single(step, &found) && (found == NULL || *start == NULL)) {
+    if (found != NULL) *start = found;
+    return MOUSSE_OK;
+  }
+  return mo_fail(error, MOUSSE_BAD_FORMAT,
+                 "%s: post_processor: TemplateProcessing puts other tokens around a text than "
+                 "one before it, which is not supported; its 'single' may be the Sequence A, "
+                 "alone or behind one SpecialToken",
+                 name);
+}
+
+/* *start: what is put before every text; NULL: nothing. */
+static mousse_status read_post_processor(const json_t *post, const char *name,
+                                         const json_t **start, mo_error *error)
+{
+  const json_t *step = NULL;
   size_t index = 0;
-  if (is_type(post, "TemplateProcessing")) return post;
-  json_array_foreach(steps, index, step) if (is_type(step, "TemplateProcessing")) return step;
-  return NULL;
+  if (is_absent(post)) return MOUSSE_OK;
+  if (!is_type(post, "Sequence")) return read_post(post, name, start, error);
+  json_array_foreach(json_object_get(post, "processors"), index, step)
+      MO_TRY(read_post(step, name, start, error));
+  return MOUSSE_OK;
 }
 
 mousse_status tokenizer_read_start(mo_tokenizer *tokenizer, const json_t *root,
                                    const char *name, mo_error *error)
 {
-  const json_t *template = find_template(json_object_get(root, "post_processor"));
-  const json_t *first = json_array_get(json_object_get(template, "single"), 0);
-  const json_t *token = json_object_get(json_object_get(first, "SpecialToken"), "id");
-  if (!json_is_string(token)) return MOUSSE_OK;
+  const json_t *token = NULL;
   uint32_t id = 0;
+  MO_TRY(read_post_processor(json_object_get(root, "post_processor"), name, &token, error));
+  if (token == NULL) return MOUSSE_OK;
   if (!mo_text_table_find(&tokenizer->specials, json_string_value(token),
                           json_string_length(token), &id) ||
       !mo_text_table_find(&tokenizer->tokens, json_string_value(token),

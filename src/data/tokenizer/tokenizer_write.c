@@ -55,19 +55,25 @@ static json_t *merges_json(const mo_tokenizer *tokenizer)
   return complete(merges, json_array_size(merges), tokenizer->merge_count);
 }
 
+static json_t *added_token_json(const mo_tokenizer *t, uint32_t id)
+{
+  size_t length = 0;
+  const char *text = mo_text_table_get(&t->tokens, id, &length);
+  const unsigned kept = t->attributes != NULL ? t->attributes[id] : 0;
+  const bool late = added_tokens_have(&t->found_late, text, length);
+  return json_pack("{s:i, s:s%, s:b, s:b, s:b, s:b, s:b}", "id", (int)id, "content", text,
+                   length, "single_word", (kept & TOKENIZER_SINGLE_WORD) != 0, "lstrip",
+                   (kept & TOKENIZER_LSTRIP) != 0, "rstrip", (kept & TOKENIZER_RSTRIP) != 0,
+                   "normalized", late || (kept & TOKENIZER_NORMALIZED) != 0, "special",
+                   !tokenizer_is_shown(t, id));
+}
+
 static json_t *added_json(const mo_tokenizer *tokenizer)
 {
   json_t *added = json_array();
-  for (uint32_t id = 0; id < tokenizer->tokens.count; id++) {
-    if (!tokenizer_is_special(tokenizer, id)) continue;
-    size_t length = 0;
-    const char *spelling = mo_text_table_get(&tokenizer->tokens, id, &length);
-    const bool late = added_tokens_have(&tokenizer->found_late, spelling, length);
-    json_array_append_new(added, json_pack("{s:i, s:s%, s:b, s:b, s:b, s:b, s:b}", "id",
-                                           (int)id, "content", spelling, length, "single_word",
-                                           0, "lstrip", 0, "rstrip", 0, "normalized", late,
-                                           "special", !tokenizer_is_shown(tokenizer, id)));
-  }
+  for (uint32_t id = 0; id < tokenizer->tokens.count; id++)
+    if (tokenizer_is_special(tokenizer, id))
+      json_array_append_new(added, added_token_json(tokenizer, id));
   return complete(added, json_array_size(added), tokenizer->specials.count);
 }
 
