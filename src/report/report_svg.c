@@ -362,29 +362,33 @@ static mousse_status draw(const json_t *results, const json_t *chart, const char
   return status;
 }
 
-static mousse_status draw_figure(const json_t *results, const json_t *figure,
-                                 const char *directory, mo_error *error)
+/* One that gnuplot refuses leaves the others as they are: the first failure is kept and told at
+ * the end. */
+static void draw_figure(const json_t *results, const json_t *figure, const char *directory,
+                        mousse_status *status, mo_error *error)
 {
   const json_t *charts = json_object_get(figure, "charts");
   for (size_t i = 0; i < json_array_size(charts); i++) {
     char name[128], path[4096];
     const json_t *chart = json_array_get(charts, i);
+    mo_error *say = *status == MOUSSE_OK ? error : NULL;
     if (i == 0)
       snprintf(name, sizeof name, "%s.svg", text_of(figure, "id"));
     else
       snprintf(name, sizeof name, "%s-%zu.svg", text_of(figure, "id"), i + 1);
-    MO_TRY(mo_path_join(path, sizeof path, directory, name, error));
-    if (!is_empty(chart)) MO_TRY(draw(results, chart, path, error));
+    mousse_status drawn = mo_path_join(path, sizeof path, directory, name, say);
+    if (drawn == MOUSSE_OK && !is_empty(chart)) drawn = draw(results, chart, path, say);
+    if (*status == MOUSSE_OK) *status = drawn;
   }
-  return MOUSSE_OK;
 }
 
 mousse_status report_svg(const json_t *results, const char *directory, mo_error *error)
 {
+  mousse_status status = MOUSSE_OK;
   MO_TRY(results_check(results, error));
   MO_TRY(mo_make_directories(directory, error));
   const json_t *figures = json_object_get(results, "figures");
   for (size_t i = 0; i < json_array_size(figures); i++)
-    MO_TRY(draw_figure(results, json_array_get(figures, i), directory, error));
-  return MOUSSE_OK;
+    draw_figure(results, json_array_get(figures, i), directory, &status, error);
+  return status;
 }

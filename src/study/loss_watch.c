@@ -1,11 +1,13 @@
 /* loss_watch.c - follows a run's metrics.jsonl and says when to stop it. */
 #include "study/loss_watch.h"
 
+#include "base/file.h"
 #include "study/metrics_line.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LONGEST_LINE = 4096 };
 static const double worse_by = 1; /* nats */
@@ -66,8 +68,15 @@ loss_verdict loss_watch_follow(loss_watch *watch, const char *directory, const l
   char path[MO_SETTING_PATH + 32], line[LONGEST_LINE];
   loss_verdict verdict = LOSS_FINE;
   snprintf(path, sizeof path, "%s/metrics.jsonl", directory);
-  FILE *file = fopen(path, "re");
-  if (file == NULL) return LOSS_FINE; /* the run has not begun */
+  int descriptor = -1;
+  size_t size = 0;
+  if (mo_file_open(path, &descriptor, &size, NULL) != MOUSSE_OK)
+    return LOSS_FINE; /* the run has not begun */
+  FILE *file = fdopen(descriptor, "r");
+  if (file == NULL) {
+    close(descriptor);
+    return LOSS_FINE;
+  }
   if (fseek(file, watch->offset, SEEK_SET) == 0) {
     while (verdict == LOSS_FINE && fgets(line, sizeof line, file) != NULL) {
       if (strchr(line, '\n') == NULL) break;

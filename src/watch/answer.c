@@ -87,7 +87,7 @@ static series_request request_of(const char *text)
 static watched_run *chosen(watch_answer *a, watch_model *model, const watch_request *request)
 {
   const char *path = guard_argument(request, "run", 0);
-  watched_run *run = path != NULL ? watch_model_find(model, path) : NULL;
+  watched_run *run = path != NULL ? watch_run_named(model, path) : NULL;
   if (run == NULL) refuse(a, 404, "There is no such run.");
   return run;
 }
@@ -127,7 +127,7 @@ static json_t *report_of(watch_answer *a, watch_model *model, const watch_reques
   json_t *results = NULL;
   const char *path = NULL;
   while ((path = guard_argument(request, "run", named)) != NULL && named++ < MOST_CHOSEN) {
-    watched_run *run = watch_model_find(model, path);
+    watched_run *run = watch_run_named(model, path);
     if (run != NULL) runs[count++] = run;
   }
   const bool all = named == 0;

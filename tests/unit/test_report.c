@@ -306,6 +306,27 @@ static void without_gnuplot_it_is_named(void **state)
   json_decref(results);
 }
 
+/* A chart that cannot be drawn or written is told about, and costs no other. */
+static void one_failure_leaves_the_other_pictures(void **state)
+{
+  mo_error error = {{0}};
+  size_t size = 0;
+  json_t *results = make_results();
+  json_t *figures = json_object_get(results, "figures");
+  json_t *more = json_deep_copy(json_array_get(figures, 0));
+  assert_int_equal(json_object_set_new(more, "id", json_string("later")), 0);
+  assert_int_equal(json_array_append_new(figures, more), 0);
+  char first[64];
+  snprintf(first, sizeof first, "p/%s.svg",
+           json_string_value(json_object_get(json_array_get(figures, 0), "id")));
+  assert_int_equal(mo_make_directories(scratch_path(state, first), &error), MOUSSE_OK);
+  assert_int_equal(report_svg(results, scratch_path(state, "p"), &error), MOUSSE_IO);
+  assert_non_null(strstr(error.text, strrchr(first, '/')));
+  char *svg = read_text(scratch_path(state, "p/later.svg"), &size);
+  mo_release(NULL, svg, size + 1);
+  json_decref(results);
+}
+
 static void text_cannot_leave_its_place_in_the_page(void **state)
 {
   mo_error error = {{0}};
@@ -436,6 +457,7 @@ int main(void)
       scratch_test(csv_reads_back),
       cmocka_unit_test(wide_tables_come_in_parts),
       scratch_test(without_gnuplot_it_is_named),
+      scratch_test(one_failure_leaves_the_other_pictures),
       scratch_test(text_cannot_leave_its_place_in_the_page),
       scratch_test(json_reads_back),
       cmocka_unit_test(names_that_are_not_utf8_are_taken),

@@ -121,6 +121,22 @@ class Pages(unittest.TestCase):
         self.page.wait(is_open)
         self.page.wait("document.getElementById('live').textContent === 'live'")
 
+    def test_order_of_a_comparison(self):
+        """A table keeps the order that somebody chose when the comparison is drawn anew."""
+        self.go("#/compare")
+        self.page.wait("document.querySelectorAll('.figure tbody tr').length > 3")
+        names = "[...document.querySelectorAll('.figure table')].map((t) => [...t.tBodies[0].rows].map((r) => r.cells[0].textContent))"
+        before = self.page.ask(names)
+        click = "document.querySelector('.figure th button').click()"
+        self.page.ask(click + ", " + click)
+        chosen = self.page.ask(names)
+        self.assertNotEqual(chosen, before)
+        self.page.ask("""{ const page = shownPage.page; page.signature = '';
+                           page.parent.firstChild.dataset.old = 'yes'; page.update(); }""")
+        self.page.wait("document.querySelectorAll('.figure').length > 0 && !document.querySelector('.figure[data-old]')")
+        self.assertEqual(self.page.ask(names), chosen)
+        self.assertEqual(self.page.ask("document.querySelector('.figure th').getAttribute('aria-sort')"), "descending")
+
     def test_sweep_map(self):
         self.go()
         cells = self.page.wait("""(() => { const cells = [...document.querySelectorAll('table.map td')].map((c) =>

@@ -93,10 +93,13 @@ function addChart(parent, description, name) {
   box.dataset.drawn = String(isDrawn(chart));
 }
 
-function sortBy(table, rows, column, header) {
-  const down = header.getAttribute("aria-sort") === "ascending";
-  table.querySelectorAll("th").forEach((th) => th.removeAttribute("aria-sort"));
-  header.setAttribute("aria-sort", down ? "descending" : "ascending");
+const chosenOrders = new Map(); // title of a table -> { name of a column, down }: tables drawn anew keep theirs
+
+function sortBy(table, rows, column, down) {
+  table.querySelectorAll("th").forEach((th, c) => {
+    if (c === column) th.setAttribute("aria-sort", down ? "descending" : "ascending");
+    else th.removeAttribute("aria-sort");
+  });
   const compare = (a, b) => (typeof a === "number" && typeof b === "number"
     ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
   rows.sort((a, b) => {
@@ -120,7 +123,11 @@ function addTable(parent, description, colors) {
     header.scope = "col";
     const button = element("button", header, name);
     button.type = "button";
-    button.addEventListener("click", () => sortBy(table, rows, c, header));
+    button.addEventListener("click", () => {
+      const down = header.getAttribute("aria-sort") === "ascending";
+      chosenOrders.set(description.title, { name, down });
+      sortBy(table, rows, c, down);
+    });
   });
   rows.forEach((row) => row.cells.forEach((value, c) => {
     const cell = element("td", row.element, undefined, isNumber(c) ? "number" : "");
@@ -131,6 +138,9 @@ function addTable(parent, description, colors) {
     if (typeof value === "string" && value.length < 24 && /^[-+0-9]/.test(value)) cell.classList.add("name");
     cell.append(writers[c](value));
   }));
+  const order = chosenOrders.get(description.title);
+  if (order && description.columns.includes(order.name))
+    sortBy(table, rows, description.columns.indexOf(order.name), order.down);
 }
 
 function addClaims(parent, figure) {
