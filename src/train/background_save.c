@@ -3,6 +3,7 @@
 
 #include "base/parallel.h"
 #include "comm/ranks.h"
+#include "train/row_blocks.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,14 +14,20 @@
 /* Beside its arrays, a parameter's saved state has names and options: about 3 kB. */
 enum { COPY_BLOCK = 1 << 16, PARAM_BYTES = 1 << 13, FIXED_BYTES = 1 << 16, NICENESS = 10 };
 
-static size_t state_capacity(const gpt_params *params, size_t state_bytes)
+static size_t state_capacity(const mousse_optimizer *optimizer, const gpt_params *params,
+                             size_t state_bytes)
 {
-  return state_bytes + params->tensor_count * PARAM_BYTES + FIXED_BYTES;
+  size_t count = 0;
+  for (size_t i = 0; i < params->tensor_count; i++)
+    count += row_block_count(optimizer, &params->tensors[i]);
+  return state_bytes + count * PARAM_BYTES + FIXED_BYTES;
 }
 
-size_t background_save_bytes(const gpt_params *outline, size_t arrays, size_t state_bytes)
+size_t background_save_bytes(const mousse_optimizer *optimizer, const gpt_params *outline,
+                             size_t arrays, size_t state_bytes)
 {
-  return arrays * outline->value_count * sizeof(float) + state_capacity(outline, state_bytes);
+  return arrays * outline->value_count * sizeof(float) +
+         state_capacity(optimizer, outline, state_bytes);
 }
 
 static void lay_out(background_save *b, const checkpoint_content *c)
@@ -37,7 +44,8 @@ void background_save_open(background_save *b, const checkpoint_content *content,
 {
   *b = (background_save){.threads = threads,
                          .memory = mo_arena_start(NULL),
-                         .capacity = state_capacity(content->params, state_bytes)};
+                         .capacity =
+                             state_capacity(content->optimizer, content->params, state_bytes)};
   lay_out(b, content);
   b->on = mo_arena_commit(&b->memory);
   if (b->on) lay_out(b, content);

@@ -49,14 +49,15 @@ typedef struct background_save {
 } background_save;
 
 /* Bytes of a copy: `arrays` like the weights, and the optimizer's state. */
-size_t background_save_bytes(const gpt_params *outline, size_t arrays, size_t state_bytes);
+size_t background_save_bytes(const mousse_optimizer *optimizer, const gpt_params *outline,
+                             size_t arrays, size_t state_bytes);
 
 /* Rank 0: takes the memory; it stays off when there is none. Must not move until it is closed. */
 void background_save_open(background_save *save, const checkpoint_content *content,
                           size_t state_bytes, int threads);
 void background_save_close(background_save *save); /* waits; accepts a zeroed or closed one */
 
-/* [collective] Copies the run as it is now. It fails, on all ranks, when the copy has no room. */
+/* [collective] Copies the run as it is now. MOUSSE_IO, on all ranks: the copy has no room. */
 mousse_status background_save_take(background_save *save, const checkpoint_content *content,
                                    mo_error *error);
 

@@ -80,14 +80,15 @@ static mousse_status add_inputs(train_estimate *e, const train_options *run,
 }
 
 static mousse_status plan_copy(train_estimate *e, const train_options *run,
-                               const gpt_params *outline, mo_error *error)
+                               const gpt_params *outline, const train_groups *groups,
+                               mo_error *error)
 {
   step_demand demand;
   size_t state = 0;
   MO_TRY(step_demand_find(run, &demand, error));
   const size_t arrays = 1u + options_average(run) + demand.previous_gradient;
   for (size_t i = 0; i < e->tensor_count; i++) state += e->tensors[i].state_bytes;
-  e->copy_bytes = background_save_bytes(outline, arrays, state);
+  e->copy_bytes = background_save_bytes(groups->optimizer, outline, arrays, state);
   return MOUSSE_OK;
 }
 
@@ -144,7 +145,7 @@ static mousse_status plan_all(train_estimate *e, const train_options *run,
   if (status == MOUSSE_OK) status = add_inputs(e, run, outline, error);
   if (status == MOUSSE_OK) status = weigh(e, &groups, error);
   if (status == MOUSSE_OK) status = list_tensors(e, run, outline, &groups, error);
-  if (status == MOUSSE_OK) status = plan_copy(e, run, outline, error);
+  if (status == MOUSSE_OK) status = plan_copy(e, run, outline, &groups, error);
   groups_close(&groups);
   gpt_params_destroy(outline);
   return status;

@@ -161,11 +161,21 @@ static const struct {
                {RECIPE_RECOMMENDED, false, "normuon", "mu", "auto"},
                {RECIPE_PAPER, true, "mousse", "refresh_long", "1"}};
 
+/* Gains and biases beside an embedding that is orthogonalised have Lion to themselves. A run's record
+ * has no place for its options, so they must not follow from what may change when it is resumed. */
+static bool is_recorded(const train_groups *groups, int group)
+{
+  return group != GPT_VECTOR ||
+         strcmp(mousse_group_algorithm(groups->optimizer, group),
+                mousse_group_algorithm(groups->optimizer, GPT_EMBED)) == 0;
+}
+
 static mousse_status set_recipe(const train_groups *groups, const train_options *run, int group,
                                 mo_error *error)
 {
   const char *algorithm = mousse_group_algorithm(groups->optimizer, group);
   const bool matrices = group == GPT_MATRIX;
+  if (!is_recorded(groups, group)) return MOUSSE_OK;
   for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
     if (run->recipe == recipes[i].recipe && matrices == recipes[i].matrices &&
         strcmp(recipes[i].optimizer, algorithm) == 0)

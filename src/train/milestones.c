@@ -184,13 +184,21 @@ static mousse_status conclude_save(trainer *t, mo_error *error)
   return MOUSSE_OK;
 }
 
-/* The copy is taken here, and written while the run goes on. */
+/* The copy is taken here, and written while the run goes on. How much room it needs is an
+ * estimate: where it is too small, nothing is lost but the time of waiting. */
 static mousse_status save_in_background(trainer *t, const checkpoint_content *content,
                                         mo_error *error)
 {
   background_save *writer = &t->session.writer;
   save_request request = request_of(t);
-  MO_TRY(background_save_take(writer, content, error));
+  const mousse_status status = background_save_take(writer, content, error);
+  if (status == MOUSSE_IO) {
+    background_save_close(writer); /* on all ranks */
+    run_notify(&t->notices, "the optimizer's state is larger than planned: training waits for "
+                            "its checkpoints");
+    return save_in_place(t, content, error);
+  }
+  if (status != MOUSSE_OK) return status;
   t->saving = content->state->step;
   t->saving_asked = t->save_wanted;
   if (t->comm->rank > 0) return MOUSSE_OK;

@@ -3,6 +3,7 @@
 
 #include "comm/ranks.h"
 #include "linalg/vector.h"
+#include "train/row_blocks.h"
 
 #include <string.h>
 
@@ -56,12 +57,28 @@ size_t step_inputs_bytes(const step_demand *demand, const gpt_params *params)
          gpt_covariances_bytes(params, demand->input_covariance, demand->output_covariance);
 }
 
-/* The array that is bound to input `name` of tensor number i. */
-static const float *array_for(const step_inputs *in, const char *name, size_t i)
+/* The array that is bound to input `name` of a block of tensor number i, from row `first` on; only
+ * tensors without covariances have several blocks. */
+static const float *array_for(const step_inputs *in, const char *name, size_t i, size_t first)
 {
+  const gpt_tensor *t = &in->params->tensors[i];
   if (strcmp(name, "input_covariance") == 0) return in->covariances->inputs[i];
   if (strcmp(name, "output_covariance") == 0) return in->covariances->outputs[i];
-  return in->other + (in->params->tensors[i].gradient - in->params->gradients);
+  return in->other + (t->gradient - in->params->gradients) + first * t->cols;
+}
+
+static mousse_status bind_tensor(const step_inputs *in, const train_groups *groups,
+                                 const char *input, size_t i)
+{
+  const gpt_tensor *t = &in->params->tensors[i];
+  const size_t count = row_block_count(groups->optimizer, t);
+  mousse_status status = MOUSSE_OK;
+  for (size_t k = 0; k < count && status == MOUSSE_OK; k++) {
+    const row_block block = row_block_at(t, count, k);
+    status = mousse_bind_input(groups->optimizer, block.name, input,
+                               array_for(in, input, i, block.first));
+  }
+  return status;
 }
 
 static mousse_status bind(const step_inputs *in, const train_options *run,
@@ -73,8 +90,7 @@ static mousse_status bind(const step_inputs *in, const train_options *run,
     const char *algorithm = groups_algorithm(run, t->role);
     if (t->frozen) continue;
     for (size_t k = 0; (input = mousse_algorithm_input(algorithm, k)) != NULL; k++) {
-      const mousse_status status = mousse_bind_input(groups->optimizer, t->name, input->name,
-                                                     array_for(in, input->name, i));
+      const mousse_status status = bind_tensor(in, groups, input->name, i);
       if (status != MOUSSE_OK) return groups_fail(groups, status, error);
     }
   }

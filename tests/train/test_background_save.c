@@ -7,6 +7,7 @@
 #include "comm/comm.h"
 #include "tiny_run.h"
 #include "told.h"
+#include "train/background_save.h"
 #include "train/checkpoint.h"
 #include "train/memory_room.h"
 #include "train/train.h"
@@ -92,7 +93,17 @@ int __wrap_open(const char *path, int flags, ...)
   return spring(CALL_OPEN) ? -1 : __real_open(path, flags, mode);
 }
 
-static bool short_of_memory, no_threads;
+static bool short_of_memory, no_threads, planned_too_small;
+
+void __real_background_save_open(background_save *save, const checkpoint_content *content,
+                                 size_t state_bytes, int threads);
+void __wrap_background_save_open(background_save *save, const checkpoint_content *content,
+                                 size_t state_bytes, int threads);
+void __wrap_background_save_open(background_save *save, const checkpoint_content *content,
+                                 size_t state_bytes, int threads)
+{
+  __real_background_save_open(save, content, planned_too_small ? 0 : state_bytes, threads);
+}
 
 uint64_t __real_memory_room(int ranks);
 uint64_t __wrap_memory_room(int ranks);
@@ -294,6 +305,78 @@ static void in_place_the_files_are_the_same(void **state)
   assert_true(trap.made[CALL_KINDS] > 0);
 }
 
+/* Of a narrow model with many tokens, embedding and head are hundreds of the optimizer's
+ * parameters, each with a record of its own. */
+static void many_parameters_have_room(void **state)
+{
+  train_options run = tiny_run(state);
+  char expected[4096], found[4096];
+  tiny_set(&run, "vocab_size", "20000");
+  tiny_set(&run, "save_in_background", "false");
+  run_calmly(&run, expected);
+  set_out(&run, state, 1);
+  tiny_set(&run, "save_in_background", "true");
+  arm(CALL_KINDS, FAULT_KINDS, 0);
+  run_calmly(&run, found);
+  assert_string_equal(found, expected);
+  assert_true(trap.made[CALL_KINDS] > 0);
+}
+
+/* How large a state is can be planned wrongly: its checkpoints are written all the same. */
+static void a_state_without_room_is_saved_in_place(void **state)
+{
+  train_options run = tiny_run(state);
+  char expected[4096], found[4096];
+  tiny_set(&run, "vocab_size", "20000");
+  tiny_set(&run, "scalar_opt", "lion");
+  run_calmly(&run, expected);
+  set_out(&run, state, 1);
+  planned_too_small = true;
+  arm(CALL_KINDS, FAULT_KINDS, 0);
+  run_calmly(&run, found);
+  planned_too_small = false;
+  assert_string_equal(found, expected);
+  assert_int_equal(trap.made[CALL_KINDS], 0);
+  assert_int_equal(check_checkpoints(&run), 2);
+  const char *first = strstr(told, "training waits for its checkpoints");
+  assert_non_null(first);
+  assert_null(strstr(first + 1, "training waits for its checkpoints")); /* said once */
+}
+
+/* Half a checkpoint with a file that is not ours, which stays where it is. */
+static void leave_half(const train_options *run, const char *name)
+{
+  char folder[4300], path[4400];
+  snprintf(folder, sizeof folder, "%s/checkpoints/%s", run->out, name);
+  snprintf(path, sizeof path, "%s/notes.txt", folder);
+  assert_int_equal(mo_make_directories(folder, NULL), MOUSSE_OK);
+  assert_int_equal(mo_file_write(path, "mine", 4, NULL), MOUSSE_OK);
+}
+
+/* What the thread has to say, line by line: as often as a run says it that waits. */
+static void all_that_the_thread_says_is_told(void **state)
+{
+  train_options run = tiny_run(state);
+  size_t times[2] = {0};
+  for (size_t i = 0; i < 2; i++) {
+    mo_error error = {{0}};
+    set_out(&run, state, i);
+    tiny_set(&run, "save_in_background", i == 0 ? "false" : "true");
+    tiny_set(&run, "num_iterations", "2");
+    assert_int_equal(execute(&run, &error), MOUSSE_OK);
+    leave_half(&run, ".step-0000000007.making");
+    leave_half(&run, ".step-0000000008.making");
+    leave_half(&run, ".step-0000000009.leaving");
+    tiny_set(&run, "num_iterations", "4");
+    arm(CALL_KINDS, FAULT_KINDS, 0);
+    assert_int_equal(execute(&run, &error), MOUSSE_OK);
+    assert_int_equal(trap.made[CALL_KINDS] > 0, i == 1);
+    for (const char *at = told; (at = strstr(at, "left behind: ")) != NULL; at++) times[i]++;
+  }
+  assert_true(times[0] >= 3);
+  assert_int_equal(times[1], times[0]);
+}
+
 int main(int argc, char **argv)
 {
   if (argc > 1) every = strtoul(argv[1], NULL, 10);
@@ -303,6 +386,9 @@ int main(int argc, char **argv)
       scratch_test(a_failure_of_the_last_save_is_the_run_s),
       scratch_test(metrics_that_cannot_be_synced_are_given_up),
       scratch_test(in_place_the_files_are_the_same),
+      scratch_test(many_parameters_have_room),
+      scratch_test(a_state_without_room_is_saved_in_place),
+      scratch_test(all_that_the_thread_says_is_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

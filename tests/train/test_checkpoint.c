@@ -174,6 +174,58 @@ static void damaged_trainer_states(void **state)
   }
 }
 
+/* A validation before the first step has a loss, and a later one may have none. */
+static void validations_go_round(void **state)
+{
+  static const validation_result cases[] = {{0, NAN}, {0, 2.5}, {3, NAN}, {3, 2.5}};
+  const train_options run = tiny_run(state);
+  const char *path = scratch_path(state, "trainer.json");
+  for (size_t i = 0; i < 4; i++) {
+    trainer_state written = trainer_state_start(), read;
+    written.step = 5;
+    written.validation = cases[i];
+    written.best = cases[3 - i];
+    assert_int_equal(trainer_state_write(&written, &run, 0, path, NULL), MOUSSE_OK);
+    assert_int_equal(trainer_state_read(&read, 5, path, NULL), MOUSSE_OK);
+    assert_int_equal(read.validation.step, cases[i].step);
+    assert_int_equal(read.best.step, cases[3 - i].step);
+    if (isnan(cases[i].loss))
+      assert_true(isnan(read.validation.loss));
+    else
+      near(read.validation.loss, cases[i].loss, 0);
+  }
+}
+
+static int lost_sum(void *context, float *data, size_t count)
+{
+  (void)context, (void)data, (void)count;
+  return -1;
+}
+
+static int lost_broadcast(void *context, float *data, size_t count, int root)
+{
+  (void)root;
+  return lost_sum(context, data, count);
+}
+
+/* Rank 0 alone clears away what it could not finish: another rank that has lost it does not know
+ * how far it is. */
+static void other_ranks_leave_it_alone(void **state)
+{
+  const mousse_comm comm = {1, 2, lost_sum, lost_broadcast, NULL};
+  const gpt_params params = {0};
+  const trainer_state at = {.step = 4};
+  weight_average none = {0};
+  const checkpoint_content content = {
+      .params = &params, .average = &none, .previous = &none, .comm = &comm, .state = &at};
+  char path[512];
+  assert_int_equal(checkpoint_path(path, sizeof path, *state, 4, CHECKPOINT_MAKING, NULL),
+                   MOUSSE_OK);
+  assert_int_equal(mkdir(path, 0777), 0);
+  assert_int_equal(checkpoint_save(*state, &content, NULL), MOUSSE_COMM);
+  assert_int_equal(access(path, F_OK), 0);
+}
+
 /* The order is that of the steps as numbers, whatever else lies around. */
 static void listing(void **state)
 {
@@ -206,6 +258,8 @@ int main(void)
       scratch_test(another_optimizer_is_refused),
       scratch_test(damaged_manifests),
       scratch_test(damaged_trainer_states),
+      scratch_test(validations_go_round),
+      scratch_test(other_ranks_leave_it_alone),
       scratch_test(listing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

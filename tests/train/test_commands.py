@@ -9,16 +9,13 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
-import tempfile
 import time
 import unittest
 
 import harness
+from train_test import STEPS, TrainTest
 
-PROGRAM = sys.argv.pop()
 CONFIGS = pathlib.Path(__file__).resolve().parent / "configs"
-STEPS = 6
 
 
 def catches(pid, number):
@@ -28,29 +25,7 @@ def catches(pid, number):
     return False
 
 
-class Commands(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.temporary = tempfile.TemporaryDirectory(prefix="mousse-commands-")
-        cls.lab = harness.Lab(PROGRAM, cls.temporary.name)
-        cls.calm = cls.lab.folder / "calm"
-        cls.lab.train(cls.calm, "mousse", STEPS)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.temporary.cleanup()
-
-    def copy(self, name):
-        out = self.lab.folder / name
-        shutil.copytree(self.calm, out)
-        self.addCleanup(shutil.rmtree, out)
-        return out
-
-    def failure(self, status, *words):
-        done = self.lab.call(*words, check=False)
-        self.assertEqual(done.returncode, status, done.stderr)
-        return done.stderr
-
+class Commands(TrainTest):
     def test_published_configurations(self):
         for path in sorted(CONFIGS.glob("*.yaml")):
             done = self.lab.call("train", "--config", path, "--dry-run")

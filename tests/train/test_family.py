@@ -21,6 +21,7 @@ RUNS = {
     "newtonmuon": ("newtonmuon", "--opt.refresh_every", "2"),
     "limuon": ("limuon", "--opt.rank", "4"),
     "limuon, clipped": ("limuon", "--clip", "0.5"),
+    "limuon for an embedding in blocks": ("muon", "--scalar-opt", "limuon", "--scalar.rank", "4", "--model-dim", "16"),
     "lookahead": ("muon", "--wrapper", "lookahead", "--lookahead-from", "2",
                   "--lookahead-until", "5"),
     "schedule_free": ("muon", "--wrapper", "schedule_free", "--scheduler-type", "constant", "--warmup-ratio", "0.5"),
