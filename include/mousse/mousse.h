@@ -21,7 +21,8 @@
  * Allocation  happens before and in mousse_prepare, and in load; mousse_step allocates nothing.
  * Failure     every fallible call returns a status, and mousse_error has a sentence right after
  *             it; nothing prints, exits or aborts. A failed call changes nothing, except that
- *             COMM (ranks have come apart) leaves only load and destroy allowed.
+ *             after COMM (ranks have come apart) step, save, read_weights and state_read/write
+ *             are refused until a load succeeds; after one in prepare, load is refused, too.
  * Phases      any time: set, get, rebind, bind_input, observe, listings. Before prepare only:
  *             add_*, plan, prepare, options marked fixed. After prepare only: step, save, load,
  *             state_*.

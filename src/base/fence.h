@@ -2,7 +2,7 @@
  *
  * Work memory is one block that several users share one after the other, each of which said how
  * much of it it needs. Who said too little writes into what is there for the others: between
- * mo_fence and mo_unfence that is an error.
+ * mo_fence and mo_unfence that is an error. So is what lies between two arrays of state.
  *
  * BLAS and LAPACK are not compiled by us, and nobody watches where they read and write. mo_reach
  * touches the last byte of what they are given.

@@ -1,6 +1,8 @@
 /* memory.c - allocation behind one seam, and the arena that is measured before it is made. */
 #include "base/memory.h"
 
+#include "base/fence.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +114,9 @@ bool mo_arena_commit(mo_arena *arena)
 
 void mo_arena_release(mo_arena *arena)
 {
-  if (arena->block != NULL)
+  if (arena->block != NULL) {
+    mo_unfence(arena->block, arena->bytes + MO_ALIGNMENT);
     mo_release(arena->allocator, arena->block, arena->bytes + MO_ALIGNMENT);
+  }
   *arena = (mo_arena){.allocator = arena->allocator};
 }

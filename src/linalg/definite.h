@@ -20,7 +20,7 @@ bool mo_definite_invert_factor(size_t n, float *a, size_t stride);
 void mo_definite_add_inverse(size_t n, float weight, const float *w, size_t stride, float *sum,
                              size_t sum_stride);
 
-/* Rows of a part where a triangle of n rows is passed over in parts. */
+/* Rows of a part where a triangle of n rows is passed over in parts, of which there are at most 32. */
 size_t mo_definite_band(size_t n);
 
 #endif

@@ -1,4 +1,5 @@
 /* plan.c - plan and prepare: what this rank updates, in which order, and all memory for it. */
+#include "base/fence.h"
 #include "base/parallel.h"
 #include "comm/ranks.h"
 #include "linalg/blas.h"
@@ -67,6 +68,16 @@ static size_t most_work(const mousse_optimizer *opt, int rank)
   return most;
 }
 
+/* An array of state; what lies between its end and the next one is nobody's (base/fence.h). */
+static float *take_array(mo_arena *arena, size_t count)
+{
+  float *array = mo_arena_floats(arena, count);
+  if (array != NULL)
+    mo_fence(array + count,
+             (size_t)(arena->start + arena->used - (unsigned char *)(array + count)));
+  return array;
+}
+
 static void plan_state(mousse_optimizer *opt, mo_arena *arena, int rank)
 {
   for (size_t i = 0; i < opt->param_count; i++) {
@@ -74,7 +85,7 @@ static void plan_state(mousse_optimizer *opt, mo_arena *arena, int rank)
     const mo_share *share = mo_share_of(param, rank);
     for (size_t part = 0; part < param->array_count; part++)
       param->state[part] =
-          share != NULL ? mo_arena_floats(arena, mo_share_floats(param, share, part)) : NULL;
+          share != NULL ? take_array(arena, mo_share_floats(param, share, part)) : NULL;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "linalg/vector.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,13 +103,11 @@ static void get_chunk(mo_state_stream *s, void *place, size_t bytes)
 
 void mo_state_stream_get(mo_state_stream *s, void *data, size_t bytes)
 {
-  const bool alone = s->opt->comm.size == 1;
-  for (size_t done = 0; s->status == MOUSSE_OK && done < bytes; done += CHUNK) {
-    const size_t chunk = bytes - done < CHUNK ? bytes - done : CHUNK;
-    void *place = alone ? (char *)data + done : (void *)s->opt->exchange;
-    get_chunk(s, place, chunk);
-    if (!alone && s->status == MOUSSE_OK) memcpy((char *)data + done, place, chunk);
-  }
+  void *place = s->opt->comm.size == 1 ? data : (void *)s->opt->exchange;
+  assert(bytes <= CHUNK);
+  if (s->status != MOUSSE_OK || bytes == 0) return;
+  get_chunk(s, place, bytes);
+  if (place != data && s->status == MOUSSE_OK) memcpy(data, place, bytes);
 }
 
 float mo_state_stream_get_floats(mo_state_stream *s, float *data, uint64_t count)

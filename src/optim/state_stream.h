@@ -33,7 +33,7 @@ void mo_state_stream_put(mo_state_stream *s, const void *data, size_t bytes);
 /* Writes bytes that only `owner` has; elsewhere data is not looked at. */
 void mo_state_stream_put_from(mo_state_stream *s, int owner, const void *data, size_t bytes);
 
-/* Reads bytes for every rank. */
+/* Reads a number or a text, not longer than the exchange buffer, for every rank. */
 void mo_state_stream_get(mo_state_stream *s, void *data, size_t bytes);
 
 /* Floats, which must be finite; the largest magnitude among them. data NULL: they are only

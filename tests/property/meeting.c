@@ -41,6 +41,7 @@ static int sum(void *context, float *data, size_t count)
 {
   meeting_member *m = context;
   if (fails(m)) return -1;
+  m->sums++;
   float *sums = calloc(count + 1, sizeof *sums);
   if (sums == NULL) abort();
   meet(m, data, count, -1);
@@ -84,7 +85,7 @@ void meeting_run(int ranks, int fail_after, meeting_fn fn, void *const *users)
   if (ranks > MEETING_MAX_RANKS) abort();
   pthread_barrier_init(&m.barrier, NULL, (unsigned)ranks);
   for (int rank = 0; rank < ranks; rank++) {
-    seats[rank] = (seat){{&m, rank, 0, users[rank]}, fn};
+    seats[rank] = (seat){{.meeting = &m, .rank = rank, .user = users[rank]}, fn};
     if (pthread_create(&threads[rank], NULL, take_part, &seats[rank]) != 0) abort();
   }
   for (int rank = 0; rank < ranks; rank++) pthread_join(threads[rank], NULL);

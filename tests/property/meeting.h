@@ -13,8 +13,8 @@ typedef struct meeting meeting;
 
 typedef struct meeting_member {
   meeting *meeting;
-  int rank, calls;
-  void *user; /* what meeting_run was given for this rank */
+  int rank, calls, sums; /* sums: of the calls */
+  void *user;            /* what meeting_run was given for this rank */
 } meeting_member;
 
 typedef void (*meeting_fn)(meeting_member *self, const mousse_comm *comm);

@@ -372,6 +372,33 @@ static void test_cautious_everywhere(void **state)
   }
 }
 
+/* Whether refresh = auto makes the eigenvectors of a side of this length anew, as eigh does. */
+static bool auto_is_eigh(size_t length)
+{
+  static const char *const options[] = {"inner=rms refresh_every=8 refresh=auto",
+                                        "inner=rms refresh_every=8 refresh=eigh"};
+  rig r[2];
+  for (size_t i = 0; i < 2; i++) {
+    rig_single(&r[i], NULL, "spectral", 64, length, options[i]);
+    for (uint64_t t = 1; t <= 10; t++)
+      rig_step(&r[i], t); /* from the 8th on they span the side */
+  }
+  float *weights = rig_weights(&r[0]);
+  const bool same = rig_weights_are(&r[1], weights);
+  free(weights);
+  rig_stop(&r[0]);
+  rig_stop(&r[1]);
+  return same;
+}
+
+/* Below 512, where that is fast enough. */
+static void test_short_sides_have_exact_bases(void **state)
+{
+  (void)state;
+  assert_true(auto_is_eigh(511));
+  assert_false(auto_is_eigh(512));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -387,6 +414,7 @@ int main(void)
       cmocka_unit_test(test_shampoo_is_the_inner_factor),
       cmocka_unit_test(test_kfac_on_one_side),
       cmocka_unit_test(test_kfac_with_roots_of_statistics),
+      cmocka_unit_test(test_short_sides_have_exact_bases),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,15 +96,18 @@ static void test_the_step_is_as_long_as_reported(void **state)
   }
 }
 
-static const char *const extremes[] = {"left_min", "left_max", "right_min", "right_max"};
-enum { EXTREMES = sizeof extremes / sizeof *extremes };
+static const char *const spectra[] = {
+    "left_min",     "left_max",     "right_min",    "right_max",    "left_q10",    "left_q50",
+    "left_q90",     "right_q10",    "right_q50",    "right_q90",    "left_rms",    "right_rms",
+    "momentum_q10", "momentum_q50", "momentum_q90", "momentum_min", "momentum_max"};
+enum { SPECTRA = sizeof spectra / sizeof *spectra, EXTREMES = 4 };
 
-static void note_extremes(void *user, const char *param, const char *quantity, double value)
+static void note_spectra(void *user, const char *param, const char *quantity, double value)
 {
   double *found = user;
   (void)param;
-  for (size_t i = 0; i < EXTREMES; i++)
-    if (strcmp(quantity, extremes[i]) == 0) found[i] = value;
+  for (size_t i = 0; i < SPECTRA; i++)
+    if (strcmp(quantity, spectra[i]) == 0) found[i] = value;
 }
 
 /* Eigenvalues are told alike, however the roots are made. */
@@ -112,30 +115,30 @@ static void test_spectra_do_not_depend_on_the_method(void **state)
 {
   (void)state;
   static const char *const methods[] = {"refresh=eigh", "refresh=cholesky"};
-  double found[2][EXTREMES] = {{0}};
+  double found[2][SPECTRA] = {{0}};
   for (size_t m = 0; m < 2; m++) {
     const mousse_env env = {.struct_size = sizeof env, .threads = 1};
     rig r;
     rig_single(&r, &env, "mousse", 20, 13, methods[m]);
     for (uint64_t t = 1; t <= 10; t++) rig_step(&r, t);
-    assert_int_equal(mousse_observe(r.opt, note_extremes, found[m]), MOUSSE_OK);
+    assert_int_equal(mousse_observe(r.opt, note_spectra, found[m]), MOUSSE_OK);
     rig_step(&r, 11); /* a refresh */
     rig_stop(&r);
   }
   for (size_t i = 0; i < EXTREMES; i++) {
     assert_true(found[0][i] > 0);
     if (!(fabs(found[1][i] - found[0][i]) <= 1e-3 * found[0][i]))
-      fail_msg("%s is %g, by cholesky %g", extremes[i], found[0][i], found[1][i]);
+      fail_msg("%s is %g, by cholesky %g", spectra[i], found[0][i], found[1][i]);
   }
 }
 
-/* The largest eigenvalue of each side after 3 steps with gradients of this size; 0: none told. */
-static void sides_at(const char *algorithm, double gain, double found[EXTREMES])
+/* What is told after 3 steps with gradients of this size; 0: nothing. */
+static void spectra_at(const char *algorithm, double gain, double found[SPECTRA])
 {
   const mousse_env env = {.struct_size = sizeof env, .threads = 1};
   rig r;
   rig_single(&r, &env, algorithm, 8, 6, "");
-  assert_int_equal(mousse_observe(r.opt, note_extremes, found), MOUSSE_OK);
+  assert_int_equal(mousse_observe(r.opt, note_spectra, found), MOUSSE_OK);
   for (uint64_t t = 1; t <= 3; t++) {
     rig_gradients(&r, t);
     for (size_t i = 0; i < 48; i++) r.params[0].grad[i] *= (float)gain;
@@ -144,8 +147,8 @@ static void sides_at(const char *algorithm, double gain, double found[EXTREMES])
   rig_stop(&r);
 }
 
-/* Statistics grow with a gradient or its square, or hardly at all (fismo's), in whatever unit the
- * state is kept: a unit of 2^32 too many would be a power of 0.7. */
+/* Statistics grow with a gradient or its square, or hardly at all (fismo's), and so does all that is
+ * told of them, in whatever unit the state is kept: a unit of 2^32 too many would be a power of 0.7. */
 static void test_spectra_are_in_true_units(void **state)
 {
   (void)state;
@@ -153,15 +156,16 @@ static void test_spectra_are_in_true_units(void **state)
   const char *name;
   for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++)
     for (size_t g = 0; g < 2; g++) {
-      double plain[EXTREMES] = {0}, scaled[EXTREMES] = {0};
-      sides_at(name, 1, plain);
-      sides_at(name, gains[g], scaled);
-      const double grown[] = {scaled[1] / plain[1], scaled[3] / plain[3]};
-      for (size_t k = 0; k < 2 && plain[2 * k + 1] > 0; k++) {
-        const double degree = log(grown[k]) / log(gains[g]);
-        if (!(fabs(degree - rint(degree)) < 0.1 && rint(degree) >= 0 && rint(degree) <= 2))
-          fail_msg("%s: %s grows with the gradient's power %g", name, extremes[2 * k + 1],
-                   degree);
+      double plain[SPECTRA] = {0}, scaled[SPECTRA] = {0};
+      spectra_at(name, 1, plain);
+      spectra_at(name, gains[g], scaled);
+      for (size_t k = 0; k < SPECTRA; k++) {
+        /* The least of fismo's is what a gradient of lower rank leaves of the identity, and of
+         * kfac's clipped momentum squares may be too small to tell. */
+        if (plain[k] == 0 || scaled[k] == 0 || strstr(spectra[k], "_min") != NULL) continue;
+        const double degree = log(scaled[k] / plain[k]) / log(gains[g]);
+        if (!(fabs(degree - rint(degree)) < 0.25 && rint(degree) >= 0 && rint(degree) <= 2))
+          fail_msg("%s: %s grows with the gradient's power %g", name, spectra[k], degree);
       }
     }
 }

@@ -385,6 +385,35 @@ static void test_a_load_that_cannot_communicate(void **state)
   blob_free(&saved);
 }
 
+/* Rank 0's callback fails at its n-th call, wherever that is: no rank takes anything, and all go on
+ * together. */
+static void test_a_load_that_rank_0_cannot_read(void **state)
+{
+  (void)state;
+  blob saved = saved_state();
+  size_t n = 0;
+  for (mousse_status status = MOUSSE_IO; status != MOUSSE_OK; n++) {
+    loader loaders[RANKS];
+    void *users[RANKS];
+    saved.fail_after = n;
+    for (int rank = 0; rank < RANKS; rank++) {
+      loaders[rank] = (loader){.saved = &saved};
+      users[rank] = &loaders[rank];
+    }
+    meeting_run(RANKS, -1, load, users);
+    status = loaders[0].loaded;
+    for (int rank = 0; rank < RANKS; rank++) {
+      assert_int_equal(loaders[rank].loaded, status);
+      assert_int_equal(loaders[rank].stepped, MOUSSE_OK);
+      if (status == MOUSSE_OK) continue;
+      assert_int_equal(status, MOUSSE_IO);
+      assert_non_null(strstr(loaders[rank].error, rank == 0 ? "callback" : "rank 0"));
+    }
+  }
+  assert_true(n > 20);
+  blob_free(&saved);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -401,6 +430,7 @@ int main(void)
       cmocka_unit_test(test_every_call_may_fail_to_communicate),
       cmocka_unit_test(test_a_load_that_one_rank_lacks_the_callback_of),
       cmocka_unit_test(test_a_load_that_cannot_communicate),
+      cmocka_unit_test(test_a_load_that_rank_0_cannot_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

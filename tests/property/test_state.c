@@ -271,6 +271,49 @@ static void test_order_does_not_matter(void **state)
   mousse_destroy(opts[0]);
 }
 
+/* p0 keeps other statistics than in the stream, p1 is as there, p2 is not in it. */
+static void three_kinds(rig *r)
+{
+  rig_start(r, NULL);
+  rig_add(r, "mousse", 3, 4, "sides=left");
+  rig_add(r, "mousse", 3, 4, "");
+  rig_add(r, "adamw", 3, 4, "");
+  rig_prepare(r);
+  three_steps(r);
+}
+
+/* As far as it fits: the first and the last go on as if nothing had been loaded, and the one between
+ * them as where it was saved. */
+static void test_what_does_not_fit_stays_as_it_is(void **state)
+{
+  (void)state;
+  rig old, new, control;
+  blob saved;
+  const size_t bytes = 12 * sizeof(float);
+  rig_start(&old, NULL);
+  rig_add(&old, "mousse", 3, 4, "");
+  rig_add(&old, "mousse", 3, 4, "");
+  rig_prepare(&old);
+  for (uint64_t t = 10; t <= 15; t++) rig_step(&old, t);
+  rig_save(&old, &saved);
+  three_kinds(&new);
+  three_kinds(&control);
+  assert_int_equal(mousse_load_matching(new.opt, blob_read, &saved, NULL, NULL), MOUSSE_OK);
+  memcpy(new.params[1].value, old.params[1].value, bytes);
+  for (uint64_t t = 20; t <= 23; t++) {
+    rig_step(&old, t);
+    rig_step(&new, t);
+    rig_step(&control, t);
+  }
+  assert_memory_equal(new.params[0].value, control.params[0].value, bytes);
+  assert_memory_equal(new.params[1].value, old.params[1].value, bytes);
+  assert_memory_equal(new.params[2].value, control.params[2].value, bytes);
+  blob_free(&saved);
+  rig_stop(&control);
+  rig_stop(&new);
+  rig_stop(&old);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -283,6 +326,7 @@ int main(void)
       cmocka_unit_test(test_another_name),
       cmocka_unit_test(test_another_layout),
       cmocka_unit_test(test_order_does_not_matter),
+      cmocka_unit_test(test_what_does_not_fit_stays_as_it_is),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

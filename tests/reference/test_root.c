@@ -3,6 +3,7 @@
  * there. */
 #include "base/random.h"
 #include "check.h"
+#include "optim/basis.h"
 #include "optim/root.h"
 #include "optim/root_block.h"
 #include "reference/dense.h"
@@ -358,6 +359,86 @@ static void test_identity_and_multiply(void **state)
     }
 }
 
+/* Whether a float of a pair belongs to the statistics; else it is the root's. */
+static bool in_statistics(mo_side side, size_t place)
+{
+  MO_FOR_BLOCKS(side, at)
+  if (place < at.offset + at.size * (at.size + 1)) {
+    place -= at.offset;
+    return place % (at.size + 1) <= place / (at.size + 1);
+  }
+  fail();
+  return false;
+}
+
+/* A single number anywhere in a pair is found among the statistics or among the roots, and scaled
+ * with the statistics alone. */
+static void test_every_float_of_a_pair(void **state)
+{
+  (void)state;
+  for (size_t block = 0; block <= BLOCK; block += BLOCK) {
+    const mo_side side = mo_side_make(shape, false, block);
+    const size_t count = mo_pair_floats(side);
+    float *pair = calloc(count, sizeof *pair);
+    assert_non_null(pair);
+    for (size_t i = 0; i < count; i++) {
+      const bool statistics = in_statistics(side, i);
+      pair[i] = -3.0f;
+      assert_true(mo_side_largest(side, pair) == (statistics ? 3.0f : 0.0f));
+      assert_true(mo_side_largest_root(side, pair) == (statistics ? 0.0f : 3.0f));
+      mo_side_scale(side, pair, 2.0f);
+      assert_true(pair[i] == (statistics ? -6.0f : -3.0f));
+      pair[i] = 0.0f;
+    }
+    free(pair);
+  }
+}
+
+/* ||off-diagonal part of B A B^T|| / ||A|| in double, for the statistics and a basis by rows. */
+static double part_off_diagonal(const trial *t)
+{
+  const size_t n = t->side.size;
+  double all = 0, on = 0;
+  for (size_t i = 0; i < n; i++) {
+    double value = 0;
+    for (size_t j = 0; j < n; j++)
+      for (size_t k = 0; k < n; k++)
+        value +=
+            (double)t->basis[i * n + j] * (double)t->basis[i * n + k] * t->exact[j * n + k];
+    on += value * value;
+  }
+  for (size_t i = 0; i < n * n; i++) all += t->exact[i] * t->exact[i];
+  return sqrt((all - on) / all);
+}
+
+/* A basis stays while no more is off the diagonal than the tolerance allows, and not longer. */
+static void test_a_basis_stays_within_the_tolerance(void **state)
+{
+  (void)state;
+  trial t;
+  start(&t, shape, true, 0, MO_REFRESH_QR);
+  const size_t n = t.side.size;
+  float values[COLS], product[COLS * COLS], *work = NULL;
+  double *random = ref_zeros(n * n), *q = ref_zeros(n * n);
+  size_t order[COLS];
+  work = calloc(mo_basis_work_floats(n), sizeof *work);
+  assert_non_null(work);
+  average(&t, 3);
+  assert_false(mo_basis_near(n, t.pair, 1, t.basis, values, product)); /* there is none yet */
+  for (size_t i = 0; i < n * n; i++) random[i] = mo_random_normal(4, 0, i);
+  ref_qr(n, random, q);
+  for (size_t i = 0; i < n * n; i++) t.basis[i] = (float)q[i];
+  const double off = part_off_diagonal(&t);
+  assert_true(off > 0.1 && off < 0.9);
+  assert_false(mo_basis_near(n, t.pair, 0.99 * off, t.basis, values, product));
+  assert_true(mo_basis_near(n, t.pair, 1.01 * off, t.basis, values, product));
+  assert_int_equal(mo_basis_move(n, t.pair, 1.01 * off, t.basis, order, work), MO_BASIS_KEPT);
+  assert_int_equal(mo_basis_move(n, t.pair, 0.99 * off, t.basis, order, work), MO_BASIS_MOVED);
+  assert_true(part_off_diagonal(&t) < off);
+  free(random), free(q), free(work);
+  stop(&t);
+}
+
 /* Eigenvalues below a fifth of the damping, and below the rounding of float statistics, are 0. */
 static void test_what_counts_as_nothing(void **state)
 {
@@ -385,6 +466,8 @@ int main(void)
       cmocka_unit_test(test_cholesky_sees_the_largest_eigenvalue),
       cmocka_unit_test(test_cholesky_on_a_long_side),
       cmocka_unit_test(test_identity_and_multiply),
+      cmocka_unit_test(test_every_float_of_a_pair),
+      cmocka_unit_test(test_a_basis_stays_within_the_tolerance),
       cmocka_unit_test(test_what_counts_as_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,6 +168,16 @@ static void test_inverse_in_blocks(void **state)
   mo_team_run(3, 1, check_long, NULL);
 }
 
+/* Each part of a triangle has a place in a list of 32. */
+static void test_parts_of_a_triangle(void **state)
+{
+  (void)state;
+  for (size_t n = 1; n <= 20000; n++) {
+    const size_t band = mo_definite_band(n);
+    assert_in_range((n + band - 1) / band, 1, 32);
+  }
+}
+
 static void test_inverse_of_what_has_none(void **state)
 {
   (void)state;
@@ -193,6 +203,7 @@ int main(void)
       cmocka_unit_test(test_fractions_above_their_range),
       cmocka_unit_test(test_inverse),
       cmocka_unit_test(test_inverse_in_blocks),
+      cmocka_unit_test(test_parts_of_a_triangle),
       cmocka_unit_test(test_inverse_of_what_has_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,6 +55,23 @@ static void small_ones_are_exact(void **state)
   }
 }
 
+/* Eigenvalues of one size, as those of a matrix that is nearly a multiple of the identity: each of
+ * them is found, although what they have in common says nothing. */
+static void near_the_identity(void **state)
+{
+  (void)state;
+  for (size_t n = 3; n <= 9; n += 2) {
+    diagonal d = {.n = n};
+    mo_outline o;
+    for (size_t i = 0; i < n; i++) d.values[i] = 100 + (double)i;
+    assert_true(outline_of(&d, &o));
+    assert_near(o.lowest, 100, 1e-5);
+    assert_near(o.highest, d.values[n - 1], 1e-5);
+    assert_near(o.q50, d.values[n / 2], 1e-5);
+    assert_near(o.q90, d.values[n - 1], 1e-5);
+  }
+}
+
 /* A multiple of a matrix has that multiple of its spectrum. */
 static void the_scale_does_not_matter(void **state)
 {
@@ -195,8 +212,8 @@ static void observers_are_told(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(small_ones_are_exact), cmocka_unit_test(large_ones_in_outline),
+      cmocka_unit_test(small_ones_are_exact),      cmocka_unit_test(large_ones_in_outline),
       cmocka_unit_test(the_scale_does_not_matter), cmocka_unit_test(odd_ones),
-      cmocka_unit_test(observers_are_told)};
+      cmocka_unit_test(near_the_identity),         cmocka_unit_test(observers_are_told)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

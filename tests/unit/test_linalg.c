@@ -229,7 +229,6 @@ static void check_orthonormal(size_t n, const float *q)
       assert_true(fabs(mo_dot(q + i * n, q + j * n, n) - (i == j)) < 1e-5);
 }
 
-/* Sizes around those of leaves and panels; rows far below and above 1. */
 /* From 32,767 rows on, the workspace has more floats than LAPACK's integers can count: refused
  * before anything is touched. */
 static void test_lapack_refuses_what_it_cannot_count(void **state)
@@ -239,6 +238,17 @@ static void test_lapack_refuses_what_it_cannot_count(void **state)
   assert_false(mo_polar(32767, 32767, NULL, NULL));
 }
 
+/* Row i is made of rows 0 to i: it is orthogonal to the later ones of the basis. */
+static void check_order(size_t n, const float *a, const float *q)
+{
+  for (size_t i = 0; i < n; i++) {
+    const double length = sqrt(mo_sum_squares(a + i * n, n));
+    for (size_t j = i + 1; j < n; j++)
+      assert_true(fabs(mo_dot(a + i * n, q + j * n, n)) < 1e-5 * length);
+  }
+}
+
+/* Sizes around those of leaves and panels; rows far below and above 1. */
 static void test_orthonormal_rows(void **state)
 {
   (void)state;
@@ -252,14 +262,30 @@ static void test_orthonormal_rows(void **state)
     memcpy(q, a, n * n * sizeof *q);
     assert_true(mo_orthonormal_rows(n, q, work));
     check_orthonormal(n, q);
-    /* Row i is made of rows 0 to i: it is orthogonal to the later ones of the basis. */
-    for (size_t i = 0; i < n; i++) {
-      const double length = sqrt(mo_sum_squares(a + i * n, n));
-      for (size_t j = i + 1; j < n; j++)
-        assert_true(fabs(mo_dot(a + i * n, q + j * n, n)) < 1e-5 * length);
-    }
+    check_order(n, a, q);
     free(a), free(q), free(work);
   }
+}
+
+/* Rows that are nearly unit vectors, of either sign, as a basis that hardly moves has them: there a
+ * reflection to the near side would divide by the difference of equal numbers. */
+static void test_orthonormal_rows_near_the_identity(void **state)
+{
+  (void)state;
+  static const float distances[] = {1e-2f, 1e-5f, 1e-8f, 1e-12f};
+  const size_t n = 40;
+  float *work = calloc(mo_orthonormal_work_floats(n), sizeof *work);
+  for (size_t d = 0; d < 4; d++) {
+    float *a = random_matrix(n, n, d), *q = malloc(n * n * sizeof *q);
+    mo_scale(a, n * n, distances[d]);
+    for (size_t i = 0; i < n; i++) a[i * n + i] += i % 3 == 0 ? -1.0f : 1.0f;
+    memcpy(q, a, n * n * sizeof *q);
+    assert_true(mo_orthonormal_rows(n, q, work));
+    check_orthonormal(n, q);
+    check_order(n, a, q);
+    free(a), free(q);
+  }
+  free(work);
 }
 
 static void test_orthonormal_rows_of_dependent_ones(void **state)
@@ -370,6 +396,7 @@ int main(void)
       cmocka_unit_test(test_lapack_refuses_what_is_not_finite),
       cmocka_unit_test(test_lapack_refuses_what_it_cannot_count),
       cmocka_unit_test(test_orthonormal_rows),
+      cmocka_unit_test(test_orthonormal_rows_near_the_identity),
       cmocka_unit_test(test_orthonormal_rows_of_dependent_ones),
       cmocka_unit_test(test_polar_factor),
       cmocka_unit_test(test_eigenvalues_alone),

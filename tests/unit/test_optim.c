@@ -5,6 +5,7 @@
 #include "optim/averages.h"
 #include "optim/grad_scale.h"
 #include "optim/optimizer.h"
+#include "optim/stages/fused.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -143,6 +144,31 @@ static void test_fused_form_equals_plain_form(void **state)
                 1e-4 * distance(plain.value, initial, ALL));
     mousse_destroy(plain.opt);
     mousse_destroy(fused.opt);
+  }
+}
+
+/* Which form is chosen goes by their operations. Whitening and unwhitening are two products each, with
+ * P_L and with P_R; a side that is cut has so many columns in each as a block. */
+static void test_operations_of_whitening(void **state)
+{
+  (void)state;
+  static const size_t shapes[][2] = {{200, 200}, {200, 300}, {300, 200}};
+  static const size_t blocks[] = {0, 64};
+  for (size_t s = 0; s < 6; s++) {
+    const mo_shape shape = {shapes[s / 2][0], shapes[s / 2][1]};
+    const mo_fused none = {.shape = shape, .set = MO_JORDAN5};
+    mo_fused left = none, both = none;
+    left.left = both.left = mo_side_make(shape, false, blocks[s % 2]);
+    both.right = mo_side_make(shape, true, blocks[s % 2]);
+    const double row = 2.0 * (double)mo_elements(shape), plain = mo_plain_flops(&none, false);
+    const double one = row * (double)left.left.block;
+    const double two = one + row * (double)both.right.block;
+    assert_true(plain > 0 && mo_plain_flops(&none, true) == plain);
+    for (int outer = 0; outer < 2; outer++) {
+      const double times = outer ? 2 : 1;
+      assert_true(fabs(mo_plain_flops(&left, outer) - plain - times * one) < 1e-9 * plain);
+      assert_true(fabs(mo_plain_flops(&both, outer) - plain - times * two) < 1e-9 * plain);
+    }
   }
 }
 
@@ -364,6 +390,47 @@ static void test_float_betas_multiply_to_the_power_of_beta(void **state)
   assert_true(mo_float_beta(0, 5) == 0.0f && mo_float_beta(0.5, 5) == 0.5f);
 }
 
+static int say_nothing(void *context, float *data, size_t count)
+{
+  (void)context, (void)data, (void)count;
+  return -1;
+}
+
+static int share_nothing(void *context, float *data, size_t count, int root)
+{
+  (void)root;
+  return say_nothing(context, data, count);
+}
+
+/* Shares are sent when they are ready, and those that are ready at once in the order of their
+ * parameters and elements: every rank finds one order, whatever its qsort does with equal ones. */
+static void test_shares_have_one_order(void **state)
+{
+  (void)state;
+  enum { RANKS = 4 };
+  const mousse_comm comm = {0, RANKS, say_nothing, share_nothing, NULL};
+  const mousse_env env = {.struct_size = sizeof env, .comm = &comm};
+  mousse_optimizer *opt = NULL;
+  int group = 0;
+  size_t bytes = 0, equal = 0;
+  assert_int_equal(mousse_create(&env, &opt), MOUSSE_OK);
+  assert_int_equal(mousse_add_group(opt, "lion", &group), MOUSSE_OK);
+  assert_int_equal(mousse_add_param(opt, group, "a", 1024, 1024, NULL, NULL), MOUSSE_OK);
+  assert_int_equal(mousse_add_param(opt, group, "b", 512, 1024, NULL, NULL), MOUSSE_OK);
+  assert_int_equal(mousse_plan(opt, 0, &bytes), MOUSSE_OK);
+  assert_true(opt->sent_count > RANKS);
+  for (size_t i = 1; i < opt->sent_count; i++) {
+    const mo_sent *before = &opt->sent[i - 1], *next = &opt->sent[i];
+    assert_true(before->ready <= next->ready);
+    if (before->ready < next->ready) continue;
+    equal++;
+    assert_true(before->param < next->param ||
+                (before->param == next->param && before->share < next->share));
+  }
+  assert_true(equal > 0);
+  mousse_destroy(opt);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -372,8 +439,10 @@ int main(void)
       cmocka_unit_test(test_workspace_contents_do_not_matter),
       cmocka_unit_test(test_elementwise_algorithms_can_be_cut),
       cmocka_unit_test(test_fused_form_equals_plain_form),
+      cmocka_unit_test(test_operations_of_whitening),
       cmocka_unit_test(test_staggered_refreshes),
       cmocka_unit_test(test_long_sides),
+      cmocka_unit_test(test_shares_have_one_order),
       cmocka_unit_test(test_fall_backs_are_logged),
       cmocka_unit_test(test_observer_is_told_and_changes_nothing),
   };

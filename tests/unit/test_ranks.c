@@ -59,6 +59,8 @@ typedef struct rank_run {
   memory saved;
   size_t state_bytes, all_state_bytes;
   mousse_status last;
+  const meeting_member *self;
+  int calls, sums; /* of the communicator: in all, and in the last step */
   char error[256];
 } rank_run;
 
@@ -113,7 +115,9 @@ static mousse_status play(rank_run *r, mousse_optimizer *opt)
     r->notes[0] = '\0'; /* the last step's remain */
     fill_gradients(r, step);
     if (step == r->bad_step && r->rank == 0) r->grads[1][3] = NAN;
+    const int sums = r->self->sums;
     s = mousse_step(opt);
+    r->sums = r->self->sums - sums;
   }
   return s == MOUSSE_OK ? mousse_save(opt, memory_write, &r->saved) : s;
 }
@@ -121,12 +125,14 @@ static mousse_status play(rank_run *r, mousse_optimizer *opt)
 static void rank_main(meeting_member *self, const mousse_comm *comm)
 {
   rank_run *r = self->user;
+  r->self = self;
   mousse_optimizer *opt = NULL;
   const mousse_env env = {.struct_size = sizeof env, .comm = comm, .threads = 1};
   r->last = mousse_create(&env, &opt);
   if (r->last == MOUSSE_OK) r->last = play(r, opt);
   snprintf(r->error, sizeof r->error, "%s", mousse_error(opt));
   mousse_destroy(opt);
+  r->calls = self->calls;
 }
 
 /* What a run of several ranks is to do. */
@@ -252,19 +258,25 @@ static void test_units_of_divided_tensors(void **state)
   release_runs(before[1], 3);
 }
 
-/* Whoever computed it, and also when only one rank wants to know. */
+/* Whoever computed it, and also when only one rank wants to know. Where none does, ranks have nothing
+ * more to tell each other; a single sum carries all that they could differ in. */
 static void test_observers_hear_of_every_parameter(void **state)
 {
   (void)state;
   rank_run *alone = run_watched(1, 0), *all = run_watched(4, -1), *one = run_watched(4, 2);
+  rank_run *none = run_watched(4, -2);
   assert_non_null(strstr(alone->notes, "f update_rms"));
   for (int i = 0; i < 4; i++) {
     assert_string_equal(all[i].notes, alone->notes);
     assert_string_equal(one[i].notes, i == 2 ? alone->notes : "");
+    assert_int_equal(one[i].calls, all[i].calls);
+    assert_true(one[i].sums == 1 && none[i].sums == 1);
+    assert_true(one[i].calls >= none[i].calls + STEPS * PARAMS);
   }
   release_runs(alone, 1);
   release_runs(all, 4);
   release_runs(one, 4);
+  release_runs(none, 4);
 }
 
 static void test_one_bad_gradient_stops_every_rank(void **state)

@@ -79,8 +79,10 @@ static size_t work_floats(const mo_stage_options *o, mo_shape shape)
 
 static double flops(const mo_stage_options *o, mo_shape shape)
 {
-  return mo_eigen_flops(o, shape) +
-         2.0 * (double)mo_elements(shape) * (double)(shape.rows + shape.cols);
+  const double all = (double)mo_elements(shape), both = (double)(shape.rows + shape.cols);
+  const double again = o->outer != 0.0 ? 4.0 * all * both : 0.0;
+  /* The statistics take G into both bases, and once more into the left one alone. */
+  return mo_eigen_flops(o, shape) + 2.0 * all * both + 2.0 * all * (double)shape.rows + again;
 }
 
 static double mean(const float *values, size_t count)

@@ -133,7 +133,8 @@ static double flops(const mo_stage_options *o, mo_shape shape)
   const mo_side left = mo_kron_side(o, shape, false), right = mo_kron_side(o, shape, true);
   const double along = (double)left.block + (double)right.block;
   const double roots = root_flops(o, left) + root_flops(o, right);
-  const double products = mo_kron_fused(o, shape) ? 0.0 : o->outer != 0.0 ? 4.0 : 2.0;
+  const bool fused = o->inner == MO_INNER_KRON && mo_kron_fused(o, shape);
+  const double products = fused ? 0.0 : o->outer != 0.0 ? 4.0 : 2.0;
   return (1.0 + products) * (double)mo_elements(shape) * along + roots;
 }
 

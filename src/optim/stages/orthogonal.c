@@ -36,6 +36,12 @@ static bool has_kron(const mo_stage_options *o)
   return o->inner == MO_INNER_KRON;
 }
 
+/* By the stages that set mo_step.whitened, after which it goes by the plain form. */
+static bool is_whitened(const mo_stage_options *o)
+{
+  return has_kron(o) || o->inner == MO_INNER_SUM || o->inner == MO_INNER_FISHER;
+}
+
 static size_t work_floats(const mo_stage_options *o, mo_shape shape)
 {
   const mo_fused f = gram_form(o, shape);
@@ -50,7 +56,7 @@ static double flops(const mo_stage_options *o, mo_shape shape)
     f.right = mo_kron_side(o, shape, true);
     return mo_fused_flops(&f);
   }
-  return !has_kron(o) && mo_fused_pays(&f) ? mo_fused_flops(&f) : mo_plain_flops(&f, false);
+  return !is_whitened(o) && mo_fused_pays(&f) ? mo_fused_flops(&f) : mo_plain_flops(&f, false);
 }
 
 /* gram (whole) = X X^T on the short side. */

@@ -14,6 +14,7 @@
 #include "linalg/blas.h"
 #include "linalg/lapack.h"
 #include "linalg/vector.h"
+#include "optim/stages/fused.h"
 #include "optim/stages/options.h"
 
 #include <math.h>
@@ -58,11 +59,14 @@ static size_t work_floats(const mo_stage_options *o, mo_shape shape)
                                                 (mo_shape){k, l}));
 }
 
+/* Into the subspace and back, NS there, and from time to time another subspace. */
 static double flops(const mo_stage_options *o, mo_shape shape)
 {
-  const double k = (double)rank_of(o, shape), n = (double)mo_shorter(shape);
-  const double find = (n * (double)mo_elements(shape) + 10.0 * n * n * n) / o->refresh_every;
-  return 6.0 * k * (double)mo_elements(shape) + 80.0 * k * k * (double)mo_longer(shape) + find;
+  const double n = (double)mo_shorter(shape), all = (double)mo_elements(shape);
+  const mo_fused inside = {.shape = {rank_of(o, shape), mo_longer(shape)},
+                           .set = (mo_newton_schulz_set)o->newton_schulz};
+  const double find = (n * all + 10.0 * n * n * n) / o->refresh_every;
+  return 4.0 * (double)rank_of(o, shape) * all + mo_plain_flops(&inside, false) + find;
 }
 
 /* q (k x n) = the leading left singular vectors of g (n x l); false when the solver failed. */
