@@ -187,7 +187,7 @@ static mousse_status predict_cores(const cli_invocation *call, const bench_value
                            .progress = show,
                            .user = &bar};
   MO_TRY(cores_parse(v->cores, &options, error));
-  MO_TRY(bench_cores(&options, &report, error));
+  MO_TRY(progress_check(&bar, bench_cores(&options, &report, error)));
   bar.label = "bench";
   progress_end(&bar, bar.total);
   if (!v->json) return cores_print(&report, error);
@@ -199,7 +199,7 @@ static mousse_status run_profiles(const bench_values *v, const bench_options *op
                                   cli_progress *bar, mo_error *error)
 {
   bench_profiles profiles;
-  MO_TRY(bench_profiles_run(options, &profiles, error));
+  MO_TRY(progress_check(bar, bench_profiles_run(options, &profiles, error)));
   bar->label = "bench";
   progress_end(bar, bar->total);
   if (!v->json) return bench_profiles_print(&profiles, error);
@@ -247,7 +247,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
       .user = &bar,
   };
   if (v->profile) return run_profiles(v, &options, &bar, error);
-  MO_TRY(bench_run(&options, &report, error));
+  MO_TRY(progress_check(&bar, bench_run(&options, &report, error)));
   bar.label = "bench";
   progress_end(&bar, bar.total);
   if (v->json) {

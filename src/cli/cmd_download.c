@@ -75,7 +75,7 @@ static mousse_status fetch(const job *j, const char *base, const char *file,
                                     .user = &p};
   MO_TRY(download_url(url, sizeof url, base, file, error));
   MO_TRY(mo_path_join(path, sizeof path, j->directory, file, error));
-  MO_TRY(download_file(url, path, expected, &options, &existed, error));
+  MO_TRY(progress_check(&p, download_file(url, path, expected, &options, &existed, error)));
   if (existed && !j->quiet) fprintf(stderr, "%s: already there\n", file);
   if (!existed) progress_end(&p, p.total);
   return MOUSSE_OK;

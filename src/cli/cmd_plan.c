@@ -229,7 +229,8 @@ const cli_command command_plan = {
     .summary = "Predict memory, traffic and time of a run on several ranks",
     .arguments = "",
     .details =
-        "Shows the same batch on 1, 2, 4, ... 1024 ranks and on as many as --ranks says. "
+        "Shows the same batch on 1, 2, 4, ... ranks, up to 1024 or as many as can share the "
+        "batch equally, and on as many as --ranks says; on one rank only, without --ranks. "
         "Figures are those of the rank that has the most; 'copy' is the copy on rank 0 from "
         "which checkpoints are written; GB is 10^9 bytes, TF 10^12 operations, and all are per "
         "step. 'overlapped s' is the time of a step with --overlap.\n\n"

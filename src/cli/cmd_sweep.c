@@ -156,7 +156,7 @@ const cli_command command_sweep = {
         "repeated. 'mousse report DIR' makes a page of the results.\n\n"
         "  mousse sweep lr.yaml\n"
         "  mousse sweep --out sweeps/lr --data-dir data/book --preset nano \\\n"
-        "    --optimizer mousse,muon --lr 0.01,0.02,0.04 --seed 1,2,3\n"
+        "    --optimizer mousse,muon --lr 0.04,0.08,0.16 --seed 1,2,3\n"
         "  mousse sweep lr.yaml --random 20 --lr 'log 0.001 0.1'\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(sweep_values),

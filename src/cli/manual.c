@@ -176,7 +176,7 @@ void help_manual(void)
       "mousse train --data-dir data/book --preset nano --num-iterations 300 --out runs/book\n"
       "mousse generate --init runs/book --prompt \"It was\"\n"
       "mousse sweep --data-dir data/book --preset nano --optimizer mousse,muon \\\n"
-      "  --lr 0.02,0.04 --seed 1,2,3 --out sweeps/lr\n"
+      "  --lr 0.04,0.08,0.16 --seed 1,2,3 --out sweeps/lr\n"
       "mousse report sweeps/lr -o report.html\n");
   printf(".fi\n");
 }

@@ -151,6 +151,12 @@ void progress_update(cli_progress *p, double done)
                      timed ? 3 : 2);
 }
 
+mousse_status progress_check(cli_progress *p, mousse_status status)
+{
+  if (status != MOUSSE_OK) progress_line_end(&p->line);
+  return status;
+}
+
 void progress_end(cli_progress *p, double done)
 {
   char amount[WORDING_SIZE];

@@ -3,6 +3,8 @@
 #ifndef MOUSSE_CLI_PROGRESS_H
 #define MOUSSE_CLI_PROGRESS_H
 
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -36,6 +38,8 @@ typedef struct cli_progress {
 cli_progress progress_start(const char *label, const char *unit, double unit_size, double total,
                             bool quiet);
 void progress_update(cli_progress *progress, double done);
+/* Ends the line of a job that failed, so that the message gets one of its own; returns the status. */
+mousse_status progress_check(cli_progress *progress, mousse_status status);
 void progress_end(cli_progress *progress, double done); /* a last line with the overall rate */
 
 #endif

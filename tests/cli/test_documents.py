@@ -182,7 +182,7 @@ class Documents(ProgramTest):
 
     def test_the_walk_names_what_is_there(self):
         """Every `function` (`file`) of the newcomer's walk is defined in that file."""
-        text = read(os.path.join(ROOT, "docs", "architecture.md")).split("## One token's way")[1].split("\n## ")[0]
+        text = read(os.path.join(ROOT, "docs", "architecture.md")).split("## The path of one token")[1].split("\n## ")[0]
         steps = re.findall(r"`(\w+)`[^|`]*\|\s*`(src/[\w/]+\.c)`", text)
         self.assertGreater(len(steps), 20)
         for name, path in steps:

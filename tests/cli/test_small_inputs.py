@@ -99,6 +99,21 @@ class SmallInputs(ProgramTest):
             self.assertIn("not a regular file", self.call(1, "data", "."))
             os.unlink(self.path(name))
 
+    def test_special_files_as_models(self):
+        self.timeout = 60
+        os.mkfifo(self.path("pipe"))
+        for command in ("generate", "--init", "pipe"), ("checkpoint", "export", "pipe", "--out", "x"):
+            self.assertIn("pipe", self.run_mousse(*command, status=1).stderr.decode())
+        os.mkdir(self.path("model"))
+        self.write("model/config.json", b"{}")
+        os.mkfifo(self.path("model/model.safetensors"))
+        self.run_mousse("generate", "--init", "model", status=3)
+        for name in "config.json", "model.safetensors.index.json":
+            if os.path.exists(self.path("model/" + name)):
+                os.unlink(self.path("model/" + name))
+            os.mkfifo(self.path("model/" + name))
+            self.assertIn("not a regular file", self.run_mousse("generate", "--init", "model", status=1).stderr.decode())
+
     def test_pipes_are_read_once(self):
         os.mkfifo(self.path("pipe"))
         said = self.call(2, "tokenize", "pipe", "--tokenizer", "train:300", "--out", "a")
