@@ -1,5 +1,11 @@
-/* json_text.c - JSON text to a tree, after a look at its size. */
+/* json_text.c - JSON text to a tree, after a look at its size, and text of any bytes to JSON. */
 #include "base/json_text.h"
+
+#include "base/memory.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
 
 /* The place after the string that starts at `at`, its opening quote. */
 static size_t skip_string(const char *text, size_t size, size_t at)
@@ -47,4 +53,25 @@ mousse_status mo_json_parse(json_t **root, const char *name, const char *text, s
     return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to read it", name);
   return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %d, column %d: %s", name, problem.line,
                  problem.column, problem.text);
+}
+
+json_t *mo_json_text(const char *text)
+{
+  enum { MARKED = 5 };
+  const size_t length = strlen(text), size = length * MARKED + 1;
+  json_t *value = json_string(text);
+  char *marked = value == NULL ? mo_allocate(NULL, size) : NULL, *end = marked;
+  if (marked == NULL) return value;
+  for (const char *at = text, *last = text + length; at < last;) {
+    const size_t bytes = mo_utf8_sequence(at, (size_t)(last - at));
+    if (bytes == 0)
+      end += snprintf(end, MARKED + 1, "\xef\xbf\xbd%02x", (unsigned char)*at);
+    else
+      end = (char *)memcpy(end, at, bytes) + bytes;
+    at += bytes > 0 ? bytes : 1;
+  }
+  *end = '\0';
+  value = json_string(marked);
+  mo_release(NULL, marked, size);
+  return value;
 }

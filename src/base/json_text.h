@@ -1,5 +1,6 @@
 /* json_text.h - JSON text to Jansson's tree, at a bounded price: "{}," takes 3 bytes in a file and
- * some hundred in memory, so values are counted before the tree is built. */
+ * some hundred in memory, so values are counted before the tree is built. And text of any bytes to
+ * JSON. */
 #ifndef MOUSSE_BASE_JSON_TEXT_H
 #define MOUSSE_BASE_JSON_TEXT_H
 
@@ -19,5 +20,9 @@ mousse_status mo_json_bound(const char *name, const char *text, size_t size, siz
  * what messages call the text. */
 mousse_status mo_json_parse(json_t **root, const char *name, const char *text, size_t size,
                             size_t most_values, size_t flags, mo_error *error);
+
+/* A text from outside, such as a name of a file, which need not be UTF-8: a byte that is not becomes a
+ * mark (U+FFFD) and its two digits, so that different names stay different. NULL: no memory. */
+json_t *mo_json_text(const char *text);
 
 #endif

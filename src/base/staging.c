@@ -13,10 +13,11 @@
 /* What the lock file of a staging directory says. */
 static const char mark[] = "mousse is making this directory; what is in it may be removed\n";
 
-static mousse_status name_directories(mo_staging *staging, const char *out, mo_error *error)
+mousse_status mo_staging_name(mo_staging *staging, const char *out, mo_error *error)
 {
   size_t length = strlen(out);
   while (length > 0 && out[length - 1] == '/') length--;
+  *staging = (mo_staging){.lock = {.descriptor = -1}};
   if (length < sizeof staging->out) memcpy(staging->out, out, length);
   const char *name = mo_path_name(staging->out);
   if (length >= sizeof staging->out || *name == '\0' || strcmp(name, ".") == 0 ||
@@ -95,8 +96,8 @@ mousse_status mo_staging_open(mo_staging *staging, const char *out, mo_is_ours o
 {
   char parent[4096];
   bool stale = true;
-  *staging = (mo_staging){.ours = ours, .lock = {-1}};
-  MO_TRY(name_directories(staging, out, error));
+  MO_TRY(mo_staging_name(staging, out, error));
+  staging->ours = ours;
   MO_TRY(mo_path_parent(parent, sizeof parent, staging->out, error));
   MO_TRY(mo_make_directories(parent, error));
   while (stale) MO_TRY(enter(staging, &stale, error));

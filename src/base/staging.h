@@ -16,6 +16,8 @@ typedef struct mo_staging {
   mo_lock lock;
 } mo_staging;
 
+/* Fills in both names, and touches nothing. */
+mousse_status mo_staging_name(mo_staging *staging, const char *out, mo_error *error);
 /* ours: the names that will be written, in this or an earlier version. Fails when another
  * process is at work there. */
 mousse_status mo_staging_open(mo_staging *staging, const char *out, mo_is_ours ours,

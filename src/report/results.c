@@ -1,7 +1,7 @@
 /* results.c - building a document of results. */
 #include "report/results.h"
 
-#include "base/buffer.h"
+#include "base/json_text.h"
 #include "base/parallel.h"
 
 #include <math.h>
@@ -10,20 +10,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-/* Names of files need not be UTF-8; what is not becomes question marks. */
-static json_t *text_value(const char *text)
-{
-  json_t *value = json_string(text);
-  if (value != NULL) return value;
-  mo_buffer plain = {0};
-  const bool copied = mo_buffer_add(&plain, text, strlen(text));
-  for (size_t i = 0; copied && i < plain.size; i++)
-    if ((unsigned char)plain.data[i] >= 0x80) plain.data[i] = '?';
-  if (copied) value = json_stringn(plain.data, plain.size);
-  mo_buffer_close(&plain);
-  return value;
-}
-
 static json_t *number_value(double value)
 {
   return isfinite(value) ? json_real(value) : json_null();
@@ -31,7 +17,7 @@ static json_t *number_value(double value)
 
 static void set_text(json_t *object, const char *key, const char *text)
 {
-  json_object_set_new(object, key, text_value(text));
+  json_object_set_new(object, key, mo_json_text(text));
 }
 
 /* The member `key`, an array, gets one more; what is added is returned, borrowed. */
@@ -84,7 +70,7 @@ json_t *results_new(const char *title, const char *command)
 
 void results_note(json_t *results, const char *text)
 {
-  append_to(results, "notes", text_value(text));
+  append_to(results, "notes", mo_json_text(text));
 }
 
 json_t *results_figure(json_t *results, const char *id, const char *title, const char *paper)
@@ -112,7 +98,7 @@ void results_finding(json_t *figure, const char *format, ...)
 
 void results_run(json_t *figure, const char *name)
 {
-  json_t *value = text_value(name), *run = NULL;
+  json_t *value = mo_json_text(name), *run = NULL;
   size_t i = 0;
   json_array_foreach(json_object_get(figure, "runs"), i, run)
   {
@@ -141,7 +127,7 @@ json_t *results_categories(const char *label)
 
 void results_category(json_t *axis, const char *name)
 {
-  append_to(axis, "categories", text_value(name));
+  append_to(axis, "categories", mo_json_text(name));
 }
 
 json_t *results_chart(json_t *figure, const char *title, json_t *x, json_t *y)
@@ -218,7 +204,7 @@ json_t *results_table(json_t *figure, const char *title, const char *const *colu
 {
   json_t *table = json_object(), *names = json_array();
   for (size_t i = 0; columns[i] != NULL; i++)
-    json_array_append_new(names, text_value(columns[i]));
+    json_array_append_new(names, mo_json_text(columns[i]));
   set_text(table, "title", title);
   json_object_set_new(table, "columns", names);
   json_object_set_new(table, "rows", json_array());
@@ -232,7 +218,7 @@ json_t *results_row(json_t *table)
 
 void results_text(json_t *row, const char *text)
 {
-  json_array_append_new(row, text_value(text));
+  json_array_append_new(row, mo_json_text(text));
 }
 
 void results_number(json_t *row, double value)

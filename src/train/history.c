@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "linalg/blas.h"
 #include "support/json_lines.h"
 
@@ -43,10 +44,8 @@ static json_t *command_json(void)
   char *text = mo_allocate(NULL, LONGEST_COMMAND);
   FILE *file = text != NULL ? fopen("/proc/self/cmdline", "re") : NULL;
   const size_t size = file != NULL ? fread(text, 1, LONGEST_COMMAND - 1, file) : 0;
-  for (size_t start = 0; start < size; start += strlen(text + start) + 1) {
-    json_t *word = json_string(text + start);
-    json_array_append_new(words, word != NULL ? word : json_string("(not UTF-8)"));
-  }
+  for (size_t start = 0; start < size; start += strlen(text + start) + 1)
+    json_array_append_new(words, mo_json_text(text + start));
   if (file != NULL) fclose(file);
   mo_release(NULL, text, LONGEST_COMMAND);
   return words;

@@ -2,8 +2,8 @@
 #include "watch/stream.h"
 
 #include "base/clock.h"
+#include "base/json_text.h"
 #include "base/memory.h"
-#include "watch/watch_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static json_t *changed_runs(const watch_model *m, uint64_t since, bool *all)
   for (size_t i = 0; i < m->count; i++) {
     if (m->runs[i]->version <= since) continue;
     if (json_array_size(names) < MOST_NAMED)
-      json_array_append_new(names, watch_text_json(m->runs[i]->path));
+      json_array_append_new(names, mo_json_text(m->runs[i]->path));
     else
       *all = true;
   }

@@ -12,10 +12,6 @@
  * their seed only (run_groups.h). Whatever is not known is null. */
 json_t *watch_runs_json(const watch_model *model);
 
-/* Names come from outside and need not be UTF-8. A byte that is not becomes a mark and its two digits,
- * so that different names stay different. */
-json_t *watch_text_json(const char *text);
-
 /* The run of a row's "run", which is its path as text; NULL: none. */
 watched_run *watch_run_named(const watch_model *model, const char *id);
 

@@ -1,4 +1,5 @@
 /* watch_run_json.c - one run in full. */
+#include "base/json_text.h"
 #include "support/json_lines.h"
 #include "watch/watch_json.h"
 
@@ -60,10 +61,9 @@ static json_t *changes_json(const run_history *history)
 {
   json_t *list = json_array();
   for (size_t i = 0; i < history->count; i++) {
-    json_t *text = json_string(history->changes[i].text); /* may be cut within a character */
-    json_array_append_new(
-        list, json_pack("{s:I, s:o}", "step", (json_int_t)history->changes[i].step, "text",
-                        text != NULL ? text : json_string("options changed")));
+    json_array_append_new(list,
+                          json_pack("{s:I, s:o}", "step", (json_int_t)history->changes[i].step,
+                                    "text", mo_json_text(history->changes[i].text)));
   }
   return list;
 }

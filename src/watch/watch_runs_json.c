@@ -1,12 +1,10 @@
 /* watch_runs_json.c - the table of runs. */
-#include "base/memory.h"
-#include "base/utf8.h"
+#include "base/json_text.h"
 #include "study/run_groups.h"
 #include "support/json_lines.h"
 #include "watch/watch_json.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { SPARK_POINTS = 32, MOST_DIFFERENT = 12 };
@@ -39,32 +37,11 @@ static void set_count(json_t *row, const char *key, uint64_t value)
   json_object_set_new(row, key, json_integer((json_int_t)value));
 }
 
-json_t *watch_text_json(const char *text)
-{
-  enum { MARKED = 5 };
-  const size_t length = strlen(text), size = length * MARKED + 1;
-  json_t *value = json_string(text);
-  char *marked = value == NULL ? mo_allocate(NULL, size) : NULL, *end = marked;
-  if (marked == NULL) return value;
-  for (const char *at = text, *last = text + length; at < last;) {
-    const size_t bytes = mo_utf8_sequence(at, (size_t)(last - at));
-    if (bytes == 0)
-      end += snprintf(end, MARKED + 1, "\xef\xbf\xbd%02x", (unsigned char)*at);
-    else
-      end = (char *)memcpy(end, at, bytes) + bytes;
-    at += bytes > 0 ? bytes : 1;
-  }
-  *end = '\0';
-  value = json_string(marked);
-  mo_release(NULL, marked, size);
-  return value;
-}
-
 watched_run *watch_run_named(const watch_model *model, const char *id)
 {
   watched_run *run = watch_model_find(model, id);
   for (size_t i = 0; i < model->count && run == NULL; i++) {
-    json_t *text = watch_text_json(model->runs[i]->path);
+    json_t *text = mo_json_text(model->runs[i]->path);
     if (text != NULL && strcmp(json_string_value(text), id) == 0) run = model->runs[i];
     json_decref(text);
   }
@@ -74,7 +51,7 @@ watched_run *watch_run_named(const watch_model *model, const char *id)
 static void add_options(json_t *row, const run_record *record)
 {
   const train_options *o = &record->options;
-  json_object_set_new(row, "optimizer", watch_text_json(o->optimizer));
+  json_object_set_new(row, "optimizer", mo_json_text(o->optimizer));
   set_number(row, "lr", run_record_lr(record));
   set_count(row, "seed", (uint64_t)o->seed);
   set_count(row, "steps", (uint64_t)o->num_iterations);
@@ -84,13 +61,12 @@ json_t *watch_row_json(const watch_model *model, const watched_run *run)
 {
   const run_course *c = &run->course;
   json_t *row = json_object();
-  json_object_set_new(row, "run", watch_text_json(run->path));
-  json_object_set_new(row, "name", watch_text_json(watch_model_name(model, run)));
+  json_object_set_new(row, "run", mo_json_text(run->path));
+  json_object_set_new(row, "name", mo_json_text(watch_model_name(model, run)));
   json_object_set_new(row, "state", json_string(watched_run_state(run)));
   set_count(row, "version", run->version);
   if (run->has_options) add_options(row, &run->record);
-  if (run->problem[0] != '\0')
-    json_object_set_new(row, "problem", watch_text_json(run->problem));
+  if (run->problem[0] != '\0') json_object_set_new(row, "problem", mo_json_text(run->problem));
   set_count(row, "step", c->step);
   set_count(row, "tokens", c->tokens);
   set_count(row, "skipped", c->skipped);
@@ -174,7 +150,7 @@ static void add_groups(json_t *rows, const watch_model *m)
     for (size_t g = 0; g < groups.count; g++)
       for (size_t r = 0; r < groups.list[g].count; r++) {
         json_t *row = row_of(rows, m, records.list, groups.list[g].runs[r]);
-        json_object_set_new(row, "group", watch_text_json(groups.list[g].label));
+        json_object_set_new(row, "group", mo_json_text(groups.list[g].label));
       }
     run_groups_release(&groups);
   }
@@ -191,7 +167,7 @@ json_t *watch_runs_json(const watch_model *m)
   }
   add_groups(rows, m);
   json_t *all = json_object();
-  json_object_set_new(all, "directory", watch_text_json(m->directory));
+  json_object_set_new(all, "directory", mo_json_text(m->directory));
   json_object_set_new(all, "program", json_sprintf("mousse %s", mousse_version()));
   set_count(all, "version", m->version);
   json_object_set_new(all, "differ", names);

@@ -2,6 +2,8 @@
  * when they change. */
 #include "watch/watched_run.h"
 
+#include "base/json_text.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +17,7 @@ enum { LARGEST_FILE = 16 << 20, MOST_CHECKPOINTS = 1000 };
 
 static void add_option(json_t *options, const char *name, const char *text)
 {
-  json_t *value = json_string(text);
-  json_object_set_new(options, name, value != NULL ? value : json_string("(not UTF-8)"));
+  json_object_set_new(options, name, mo_json_text(text));
 }
 
 /* Every option as text. */
