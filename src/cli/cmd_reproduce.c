@@ -137,18 +137,20 @@ static mousse_status write_report(const cli_invocation *call, const json_t *resu
 }
 
 static mousse_status execute(const cli_invocation *call, const reproduction *what,
-                             mo_error *error)
+                             study_display *display, mo_error *error)
 {
   json_t *results = NULL;
   int stopped = 0;
-  MO_TRY(reproduce(what, &results, &stopped, error));
+  mousse_status status = reproduce(what, &results, &stopped, error);
+  progress_line_end(&display->line);
+  if (status != MOUSSE_OK) return status;
   if (stopped != 0) {
-    fprintf(stderr, "\nmousse: stopped, all is saved; the same command continues\n");
+    fprintf(stderr, "mousse: stopped, all is saved; the same command continues\n");
     fflush(stdout);
     signals_end(stopped);
     return MOUSSE_OK;
   }
-  const mousse_status status = write_report(call, results, what->directory, error);
+  status = write_report(call, results, what->directory, error);
   json_decref(results);
   return status;
 }
@@ -197,7 +199,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   MO_TRY(choose(call, &what.request, error));
   MO_TRY(study_program(program, error));
   write_command(call, command, sizeof command);
-  return v->dry_run ? show_plan(call, &what, error) : execute(call, &what, error);
+  return v->dry_run ? show_plan(call, &what, error) : execute(call, &what, &display, error);
 }
 
 static void print_figures(void)

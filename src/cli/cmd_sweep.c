@@ -112,8 +112,9 @@ static mousse_status execute(const cli_invocation *call, study_runs *runs, mo_er
       .watch = study_display_watch,
       .user = &display,
   };
-  MO_TRY(study_execute(runs, &how, &stopped, error));
+  const mousse_status status = study_execute(runs, &how, &stopped, error);
   study_display_end(&display, runs);
+  if (status != MOUSSE_OK) return status;
   if (!call->quiet) MO_TRY(study_print_table(runs, error));
   if (stopped != 0) {
     fprintf(stderr, "mousse: stopped, all is saved; the same command continues\n");

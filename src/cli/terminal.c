@@ -110,12 +110,23 @@ static size_t promised_bytes(unsigned char first)
   return first < 0xC2 || first > 0xF4 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
 }
 
+static void put_held(terminal_text *text)
+{
+  text->held[text->held_count] = '\0';
+  for (size_t i = 0; i < text->held_count; i += mo_character_bytes(text->held + i))
+    put_character(text->stream, text->held + i, mo_character_bytes(text->held + i));
+  text->held_count = 0;
+}
+
 static void put_byte(terminal_text *text, char byte)
 {
   const bool continues = ((unsigned char)byte & 0xC0) == 0x80;
-  if (!continues) terminal_put_end(text);
+  if (!continues) put_held(text);
+  if (text->returned && byte != '\n') fputc('?', text->stream);
+  text->returned = byte == '\r';
+  if (text->returned) return;
   text->held[text->held_count++] = byte;
-  if (text->held_count >= promised_bytes((unsigned char)text->held[0])) terminal_put_end(text);
+  if (text->held_count >= promised_bytes((unsigned char)text->held[0])) put_held(text);
 }
 
 void terminal_put(terminal_text *text, const char *bytes, size_t count)
@@ -129,10 +140,9 @@ void terminal_put(terminal_text *text, const char *bytes, size_t count)
 
 void terminal_put_end(terminal_text *text)
 {
-  text->held[text->held_count] = '\0';
-  for (size_t i = 0; i < text->held_count; i += mo_character_bytes(text->held + i))
-    put_character(text->stream, text->held + i, mo_character_bytes(text->held + i));
-  text->held_count = 0;
+  put_held(text);
+  if (text->returned) fputc('?', text->stream);
+  text->returned = false;
 }
 
 void terminal_print(FILE *stream, const char *text, size_t length)

@@ -35,11 +35,13 @@ void terminal_note(const char *text);
 void terminal_error(const char *text);
 
 /* Bytes that arrive in pieces, such as the tokens of a text. To a terminal only whole
- * characters go, and no control but line ends and tabs; elsewhere all bytes as they are. */
+ * characters go, and no control but line ends (\r\n is one) and tabs; elsewhere all bytes as they
+ * are. */
 typedef struct terminal_text {
   FILE *stream;
   char held[8]; /* the beginning of a character */
   size_t held_count;
+  bool returned; /* a \r was the last, and what follows says what it is */
 } terminal_text;
 void terminal_put(terminal_text *text, const char *bytes, size_t count);
 void terminal_put_end(terminal_text *text);

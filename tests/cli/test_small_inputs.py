@@ -108,11 +108,15 @@ class SmallInputs(ProgramTest):
         self.write("model/config.json", b"{}")
         os.mkfifo(self.path("model/model.safetensors"))
         self.run_mousse("generate", "--init", "model", status=3)
-        for name in "config.json", "model.safetensors.index.json":
-            if os.path.exists(self.path("model/" + name)):
-                os.unlink(self.path("model/" + name))
-            os.mkfifo(self.path("model/" + name))
-            self.assertIn("not a regular file", self.run_mousse("generate", "--init", "model", status=1).stderr.decode())
+        self.write("model/config.json", b'{"model_type": "gpt2", "vocab_size": 300, "n_positions": 8, "n_embd": 8, "n_layer": 1, "n_head": 1}')
+        os.unlink(self.path("model/model.safetensors"))
+        os.mkfifo(self.path("model/model.safetensors.index.json"))
+        for name in "model.safetensors.index.json", "config.json":
+            if name == "config.json":
+                os.unlink(self.path("model/config.json"))
+                os.mkfifo(self.path("model/config.json"))
+            said = self.run_mousse("generate", "--init", "model", status=1).stderr.decode()
+            self.assertIn(f"{name}: is not a regular file", said)
 
     def test_pipes_are_read_once(self):
         os.mkfifo(self.path("pipe"))

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import random
+import select
 import shutil
 import signal
 import struct
@@ -193,6 +194,26 @@ class Tokenize(ProgramTest):
             self.output("text", "in", "--out", "in/all.txt")
             self.assertEqual(self.read("in/all.txt"), b"one two three " * 100)
         self.assertIn("--out in are never inputs", self.failure(2, "tokenize", "in", "--out", "in"))
+        self.write("in/all.txt.4711.tmp", b"what a call that was killed left")
+        self.output("text", "in", "--out", "in/all.txt")
+        self.assertEqual(self.read("in/all.txt"), b"one two three " * 100)
+        os.unlink(self.path("in/all.txt"))
+        self.output("text", "in", "--out", "in/all.txt")  # also when the file itself is not there
+        self.assertEqual(self.read("in/all.txt"), b"one two three " * 100)
+
+    def test_output_that_is_an_input(self):
+        """Who names a file means it, also where the output takes its place; of a link, only the link is replaced."""
+        os.mkdir(self.path("in"))
+        self.write("in/a.txt", b"one\ntwo\n\nthree\n")
+        self.write("b.txt", b"four\n")
+        self.output("text", "in/a.txt", "b.txt", "--out", "b.txt")
+        self.assertEqual(self.read("b.txt"), b"one\ntwo\n\nthree\n<|endoftext|>\nfour\n")
+        self.output("text", "b.txt", "--unwrap", "--out", "b.txt")
+        self.assertEqual(self.read("b.txt"), b"one two\n\nthree\n<|endoftext|>\nfour\n")
+        os.symlink("in/a.txt", self.path("link"))
+        self.output("text", "in", "--out", "link")
+        self.assertEqual((self.read("link"), self.read("in/a.txt")), (b"one\ntwo\n\nthree\n",) * 2)
+        self.assertFalse(os.path.islink(self.path("link")))
 
     def test_a_tokenizer_without_an_end_of_text(self):
         self.write("a.txt", prose(60000))
@@ -217,28 +238,40 @@ class Tokenize(ProgramTest):
         self.assertEqual(self.run_mousse("tokenize", "a.txt", "--out", "q", "--quiet").stderr, b"")
 
     def test_messages_have_lines_of_their_own(self):
-        self.write("a.txt", b"some words of text \xff\n" * 2000000)  # takes long enough for a bar
+        """The text goes on until there is a bar."""
         self.write("b.jsonl", b"{\n")
-        for inputs, status, said in ((("a.txt", "b.jsonl"), 3, b"mousse: b.jsonl: line 1"),
-                                     (("a.txt",), 0, b"2000000 bytes are not UTF-8")):
+        for inputs, status, said in ((("pipe", "b.jsonl"), 3, b"mousse: b.jsonl: line 1"),
+                                     (("pipe",), 0, b"[0-9]+ bytes are not UTF-8")):
+            os.mkfifo(self.path("pipe"))
             ours, theirs = pty.openpty()
-            process = subprocess.Popen([MOUSSE, "tokenize", *inputs, "--out", "d"], cwd=self.folder,
+            process = subprocess.Popen([MOUSSE, "tokenize", *inputs, "--tokenizer", "bytes", "--out", "d"], cwd=self.folder,
                                        stdout=subprocess.DEVNULL, stderr=theirs, env=dict(os.environ, NO_COLOR="1"))
             os.close(theirs)
             shown = b""
-            try:
-                while part := os.read(ours, 1 << 16):
-                    shown += part
-            except OSError:
-                pass  # how a terminal ends
-            os.close(ours)
+            with open(self.path("pipe"), "wb", buffering=0) as pipe:
+                while b"\r\x1b[Ktokenizing" not in shown:
+                    pipe.write(b"some words of text \xff\n" * 50000)
+                    while select.select([ours], [], [], 0)[0]:
+                        shown += os.read(ours, 1 << 16)
+            shown += self.rest_of(ours)
             self.assertEqual(process.wait(self.timeout), status)
-            self.assertIn(b"\r\x1b[Ktokenizing", shown)  # there was one
             self.assertRegex(shown, rb"(\n|\r\x1b\[K)" + said)
+            os.unlink(self.path("pipe"))
+
+    def rest_of(self, terminal):
+        """What the other side of a terminal says until it ends."""
+        shown = b""
+        try:
+            while part := os.read(terminal, 1 << 16):
+                shown += part
+        except OSError:
+            pass  # how a terminal ends
+        os.close(terminal)
+        return shown
 
     def test_text_on_a_terminal(self):
         """Escape sequences of a stranger's text do not reach a terminal, but they do reach a file."""
-        text = "naïve \x1b]0;title\x07\x1b[2J\tend\n".encode() * 3000
+        text = "naïve \x1b]0;title\x07\x1b[2J\tend\r\nold\rline\n".encode() * 3000
         self.write("a.txt", text)
         self.output("tokenize", "a.txt", "--out", "d", "--val-fraction", "0")
         self.assertEqual(self.output("text", "a.txt"), text)
@@ -246,17 +279,11 @@ class Tokenize(ProgramTest):
             master, slave = pty.openpty()
             process = subprocess.Popen([MOUSSE, "text", name], cwd=self.folder, stdout=slave, stderr=subprocess.DEVNULL)
             os.close(slave)
-            shown = b""
-            try:
-                while part := os.read(master, 1 << 16):
-                    shown += part
-            except OSError:
-                pass  # how a terminal ends
-            os.close(master)
+            shown = self.rest_of(master)
             self.assertEqual(process.wait(self.timeout), 0)
             self.assertNotIn(b"\x1b", shown)
             self.assertNotIn(b"\x07", shown)
-            self.assertEqual(shown.count("naïve ?]0;title??[2J\tend".encode()), 3000)
+            self.assertEqual(shown.count("naïve ?]0;title??[2J\tend\r\nold?line\r\n".encode()), 3000)
 
     def test_killed_and_started_again(self):
         self.write("a.txt", prose(3000000))

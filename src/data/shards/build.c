@@ -342,12 +342,10 @@ static mousse_status build_once(const dataset_options *options, const file_list 
 static mousse_status list_files(const dataset_options *options, file_list *files,
                                 mo_error *error)
 {
-  char partial[4096 + 16];
-  int length = (int)strnlen(options->out, 4096);
-  while (length > 1 && options->out[length - 1] == '/') length--;
-  snprintf(partial, sizeof partial, "%.*s.partial", length, options->out);
+  mo_staging place;
   MO_TRY(file_list_leave_out(files, options->out, error));
-  MO_TRY(file_list_leave_out(files, partial, error));
+  if (mo_staging_name(&place, options->out, NULL) == MOUSSE_OK)
+    MO_TRY(file_list_leave_out(files, place.partial, error));
   for (size_t i = 0; i < options->input_count; i++)
     MO_TRY(file_list_add(files, options->inputs[i], error));
   if (files->paths.count > 0) return MOUSSE_OK;

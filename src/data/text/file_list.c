@@ -1,6 +1,7 @@
 /* file_list.c - the files that inputs stand for. */
 #include "data/text/file_list.h"
 
+#include "base/directory.h"
 #include "base/file.h"
 
 #include <dirent.h>
@@ -68,6 +69,15 @@ static mousse_status listing_open(folder_listing *l, const char *path, mo_error 
   return MOUSSE_OK;
 }
 
+/* The same, below it, or what a killed writer left beside it. */
+static bool belongs_to(const char *path, const char *left)
+{
+  const size_t length = strlen(left);
+  if (strncmp(path, left, length) != 0) return false;
+  return path[length] == '/' || (strchr(path + length, '/') == NULL &&
+                                 mo_is_file_of(mo_path_name(path), mo_path_name(left)));
+}
+
 /* By the path without links: what is left out may be reached by another way. */
 static bool is_left_out(const file_list *list, const char *path)
 {
@@ -76,9 +86,7 @@ static bool is_left_out(const file_list *list, const char *path)
   if (list->left_out.count == 0 || realpath(path, real) == NULL) return false;
   for (uint32_t i = 0; i < list->left_out.count && !found; i++) {
     size_t length = 0;
-    const char *left = mo_text_table_get(&list->left_out, i, &length);
-    length--; /* the NUL */
-    found = strncmp(real, left, length) == 0 && (real[length] == '\0' || real[length] == '/');
+    found = belongs_to(real, mo_text_table_get(&list->left_out, i, &length));
   }
   return found;
 }
@@ -88,7 +96,8 @@ static mousse_status add_below(file_list *list, const char *path, int depth, mo_
   struct stat info;
   if (stat(path, &info) != 0)
     return mo_fail(error, MOUSSE_IO, "%s: cannot open: %s", path, strerror(errno));
-  if (is_left_out(list, path)) return MOUSSE_OK;
+  /* A file that somebody names is meant. */
+  if ((depth > 0 || S_ISDIR(info.st_mode)) && is_left_out(list, path)) return MOUSSE_OK;
   if (!S_ISDIR(info.st_mode))
     return depth == 0 || S_ISREG(info.st_mode)
                ? add_path(list, path, (uint64_t)info.st_size, error)
@@ -108,12 +117,26 @@ static mousse_status add_below(file_list *list, const char *path, int depth, mo_
   return status;
 }
 
+/* Where a path will be written, without links: of a link to a file that is the link, which will be
+ * replaced, and not the file. */
+static bool find_place(const char *path, char real[PATH_MAX])
+{
+  struct stat info, target;
+  char folder[PATH_MAX], resolved[PATH_MAX];
+  const bool exists = stat(path, &target) == 0;
+  const bool link = lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+  if (exists && (!link || S_ISDIR(target.st_mode))) return realpath(path, real) != NULL;
+  return mo_path_parent(folder, sizeof folder, path, NULL) == MOUSSE_OK &&
+         realpath(folder, resolved) != NULL &&
+         mo_path_join(real, PATH_MAX, resolved, mo_path_name(path), NULL) == MOUSSE_OK;
+}
+
 mousse_status file_list_leave_out(file_list *list, const char *path, mo_error *error)
 {
   char real[PATH_MAX];
   uint32_t number = 0;
   bool added = false;
-  if (realpath(path, real) == NULL ||
+  if (!find_place(path, real) ||
       mo_text_table_add(&list->left_out, real, strlen(real) + 1, &number, &added))
     return MOUSSE_OK;
   return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to list files");
