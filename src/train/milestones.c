@@ -125,6 +125,12 @@ static void note_saved(trainer *t, uint64_t step)
   metrics_event(&t->metrics, step, "checkpoint", NULL);
 }
 
+/* The answer to a signal that asked for it. */
+static void tell_saved(trainer *t, uint64_t step)
+{
+  run_notify(&t->notices, "saved at step %llu", (unsigned long long)step);
+}
+
 static mousse_status save_in_place(trainer *t, const checkpoint_content *content,
                                    mo_error *error)
 {
@@ -136,6 +142,7 @@ static mousse_status save_in_place(trainer *t, const checkpoint_content *content
   MO_TRY(checkpoint_save(r.root, content, error));
   note_saved(t, step);
   if (first && !r.keep_all) checkpoint_prune(r.root, step, &r.rule, &t->notices);
+  if (t->save_wanted) tell_saved(t, step);
   return MOUSSE_OK;
 }
 
@@ -146,8 +153,7 @@ static mousse_status finish_save(trainer *t, mo_error *error)
   const mousse_status status = background_save_wait(writer, &t->notices, error);
   if (writer->sync_error != 0) metrics_not_synced(&t->metrics, writer->sync_error);
   if (status == MOUSSE_OK) note_saved(t, t->saving);
-  if (status == MOUSSE_OK && t->saving_asked)
-    run_notify(&t->notices, "saved at step %llu", (unsigned long long)t->saving);
+  if (status == MOUSSE_OK && t->saving_asked) tell_saved(t, t->saving);
   return status;
 }
 
@@ -215,10 +221,7 @@ static mousse_status save(trainer *t, mo_error *error)
   MO_TRY(ranks_compare_weights(t->session.params, t->comm, error));
   MO_TRY(average_refresh(&t->session.average, error));
   if (t->session.writer.on) return save_in_background(t, &content, error);
-  MO_TRY(save_in_place(t, &content, error));
-  if (t->save_wanted)
-    run_notify(&t->notices, "saved at step %llu", (unsigned long long)t->saved);
-  return MOUSSE_OK;
+  return save_in_place(t, &content, error);
 }
 
 static mousse_status save_and_wait(trainer *t, mo_error *error)

@@ -105,6 +105,15 @@ void __wrap_background_save_open(background_save *save, const checkpoint_content
   __real_background_save_open(save, content, planned_too_small ? 0 : state_bytes, threads);
 }
 
+static bool save_asked; /* as by SIGUSR1, once */
+bool __wrap_signals_save(void);
+bool __wrap_signals_save(void)
+{
+  const bool asked = save_asked;
+  save_asked = false;
+  return asked;
+}
+
 uint64_t __real_memory_room(int ranks);
 uint64_t __wrap_memory_room(int ranks);
 uint64_t __wrap_memory_room(int ranks)
@@ -331,10 +340,11 @@ static void a_state_without_room_is_saved_in_place(void **state)
   tiny_set(&run, "scalar_opt", "lion");
   run_calmly(&run, expected);
   set_out(&run, state, 1);
-  planned_too_small = true;
+  planned_too_small = save_asked = true;
   arm(CALL_KINDS, FAULT_KINDS, 0);
   run_calmly(&run, found);
   planned_too_small = false;
+  assert_non_null(strstr(told, "saved at step 1")); /* who asked gets an answer */
   assert_string_equal(found, expected);
   assert_int_equal(trap.made[CALL_KINDS], 0);
   assert_int_equal(check_checkpoints(&run), 2);
