@@ -150,10 +150,21 @@ static mousse_status make_runs(study_protocol *p, study_runs *runs, const reprod
   return MOUSSE_OK;
 }
 
+/* "5 runs", or "5 runs (4 in 128x4, 32k)". */
+static void describe_rates(const study_scale *s, char *text, size_t capacity)
+{
+  size_t used = (size_t)snprintf(text, capacity, "%d runs", s->rates);
+  for (int i = 1; i < s->regime_count && used < capacity; i++)
+    if (s->regimes[i].rates > 0)
+      used += (size_t)snprintf(text + used, capacity - used, " (%d in %s)", s->regimes[i].rates,
+                               s->regimes[i].name);
+}
+
 static void describe(const reproduction *what, json_t *results)
 {
   const study_scale *s = what->scale;
-  char text[900];
+  char text[1000], rates[100];
+  describe_rates(s, rates, sizeof rates);
   snprintf(
       text, sizeof text,
       "Scale '%s' of docs/evidence-protocol.md. Every contender searches for its learning "
@@ -161,11 +172,11 @@ static void describe(const reproduction *what, json_t *results)
       "more, for the rates of embedding and head, the weight decay, the memory of its "
       "statistics, that of the optimizer of embedding and head and the learning rate again "
       "(Muon and AdamW, which have a memory less: the momentum again as well); in every other "
-      "regime it searches for its learning rate again, with %d runs, its momentum goes with "
+      "regime it searches for its learning rate again, with %s, its momentum goes with "
       "the length of the run, and the rest stays. The best is then trained with %d other "
       "seeds, which chose nothing; losses and differences, paired by seed, are over those, at "
       "the end of the schedule.",
-      s->name, s->search_runs, s->regimes[0].name, 2 * s->details, s->rates, s->seeds);
+      s->name, s->search_runs, s->regimes[0].name, 2 * s->details, rates, s->seeds);
   results_note(results, text);
   results_note(results, "Lion trains embedding and head, the head at the learning rate divided "
                         "by the root of the width. AdamW trains them in the runs of AdamW, "
