@@ -420,6 +420,29 @@ static void test_steps_without_a_corrected_momentum(void **state)
   }
 }
 
+/* Before version 4 a first step was due at 0 steps, whatever was in the arrays, and it still is when
+ * their number is set after the load: soap makes its basis anew then, and no update. */
+static void test_no_steps_with_a_state(void **state)
+{
+  (void)state;
+  rig r, loaded;
+  blob saved, stream;
+  rig_single(&r, NULL, "soap", 4, 5, "weight_decay=0");
+  rig_single(&loaded, NULL, "soap", 4, 5, "weight_decay=0");
+  run(&r, 1, 3);
+  assert_int_equal(mousse_set_param(r.opt, "p0", "steps", 0), MOUSSE_OK);
+  rig_save(&r, &saved);
+  stream = stream_version(&saved, 3);
+  rig_load(&loaded, &stream);
+  assert_int_equal(mousse_set_param(loaded.opt, "p0", "steps", 10), MOUSSE_OK);
+  assert_false(has_moved(&loaded, 4));
+  assert_true(has_moved(&loaded, 5));
+  blob_free(&stream);
+  blob_free(&saved);
+  rig_stop(&loaded);
+  rig_stop(&r);
+}
+
 /* No gradient in the first step: no subspace either, until there is one. */
 static void test_a_first_gradient_of_zero(void **state)
 {
@@ -569,6 +592,7 @@ int main(void)
       cmocka_unit_test(test_steps_without_their_state),
       cmocka_unit_test(test_steps_without_their_state_are_saved),
       cmocka_unit_test(test_steps_without_a_corrected_momentum),
+      cmocka_unit_test(test_no_steps_with_a_state),
       cmocka_unit_test(test_a_first_gradient_of_zero),
       cmocka_unit_test(test_state_is_read_in_true_units),
       cmocka_unit_test(test_any_numbers_can_be_written),
