@@ -6,7 +6,8 @@
 #include "linalg/gemm_strip.h"
 #include "linalg/lanes.h"
 
-/* A panel of B, DEPTH x 16, has half of a first-level cache of 32 kB. Blocks of C stay in the second
+/* A panel of B, DEPTH x 16, has half of a first-level cache of 32 kB, and two, where they are used, two
+ * thirds of one of 48. Blocks of C stay in the second
  * level while the inner dimension is walked. A block of A that is copied, BLOCK_ROWS x COPIED_DEPTH
  * and its margin, has 200 kB there, and of the stack. */
 enum { PANEL = MO_PANEL, DEPTH = 256, COPIED_DEPTH = 128, MARGIN = 2 };
@@ -82,7 +83,7 @@ typedef struct product {
   const float *b;
   size_t b_stride;
   mo_gemm_target to;
-  bool wide;
+  bool wide, pairs; /* vectors of 512 bits; two panels at a time */
 } product;
 
 typedef struct depth_span {
@@ -131,14 +132,17 @@ MO_CLONES(static void pack_left(float *packed, const float *a, size_t stride, si
   }
 }
 
-/* A panel of B times the strips of a block of rows. `packed` is NULL where A is read where it lies. */
-static void multiply_panel(const product *p, const float *packed, const float *panel,
-                           gemm_block block, size_t col)
+/* One or two panels of B times the strips of a block of rows. `packed` is NULL where A is read where
+ * it lies. */
+static void multiply_panels(const product *p, const float *packed, const float *panel,
+                            gemm_block block, size_t col, bool pair)
 {
   const size_t width = less(p->cols - col, PANEL), depth = block.depth, some = block.some;
+  const size_t next = some * PANEL, furthest = pair ? col + PANEL : col;
   for (size_t row = block.row; row < block.row + block.rows; row += p->strip) {
     const size_t count = less(block.row + block.rows - row, p->strip);
     const depth_span k = wanted(p, row, count, col, depth, some);
+    const bool both = pair && wanted(p, row, count, furthest, depth, some).end == k.end;
     mo_left_side a = p->a;
     mo_gemm_target to = p->to;
     if (k.end == 0 && p->transpose_b == MO_TRANSPOSED && some > 0) continue;
@@ -149,7 +153,9 @@ static void multiply_panel(const product *p, const float *packed, const float *p
                          1, MO_WIDE_STRIP};
     to.c += row * to.stride + col;
     if (depth > 0) to.beta = 1.0f;
-    if (width == PANEL)
+    if (both)
+      mo_strip_pair(count, &a, panel + k.first * PANEL, next, k.end - k.first, &to);
+    else if (width == PANEL)
       multiply(p->wide, count, &a, panel + k.first * PANEL, k.end - k.first, &to);
     else
       multiply_edge(p->wide, count, width, &a, panel + k.first * PANEL, k.end - k.first, &to);
@@ -169,10 +175,13 @@ MO_CLONES(static void pack_right(float *panel, const product *p, size_t depth, s
 /* A block of rows times the panels of B, which are copied again for every block. */
 static void multiply_block(const product *p, const float *packed, gemm_block block)
 {
-  float panel[DEPTH * PANEL];
-  for (size_t col = block.col; col < block.col_end; col += PANEL) {
-    pack_right(panel, p, block.depth, block.some, col);
-    multiply_panel(p, packed, panel, block, col);
+  float panels[2 * DEPTH * PANEL];
+  for (size_t col = block.col; col < block.col_end;) {
+    const bool pair = p->pairs && col + 2 * PANEL <= block.col_end;
+    pack_right(panels, p, block.depth, block.some, col);
+    if (pair) pack_right(panels + block.some * PANEL, p, block.depth, block.some, col + PANEL);
+    multiply_panels(p, packed, panels, block, col, pair);
+    col += pair ? 2 * PANEL : PANEL;
   }
 }
 
@@ -182,6 +191,17 @@ static void multiply_copied(const product *p, gemm_block block)
   pack_left(left, p->a.data + block.depth * p->a.inner_step + block.row, p->a.inner_step,
             block.some, block.rows);
   multiply_block(p, left, block);
+}
+
+/* Does the processor begin two products of 512 bits in a cycle? AMD's up to Zen 4 begin one, and their
+ * first-level cache has no room for two panels. */
+static bool begins_two(void)
+{
+#if defined(__x86_64__)
+  return __builtin_cpu_is("intel");
+#else
+  return false;
+#endif
 }
 
 void mo_block_gemm(mo_transpose transpose_a, mo_transpose transpose_b, size_t rows, size_t cols,
@@ -200,7 +220,8 @@ void mo_block_gemm(mo_transpose transpose_a, mo_transpose transpose_b, size_t ro
                      .b = b,
                      .b_stride = b_stride,
                      .to = {c, c_stride, alpha, beta},
-                     .wide = wide};
+                     .wide = wide,
+                     .pairs = wide && begins_two()};
   /* Copying pays when many columns use it. */
   const bool copies = !plain && p.wide && cols > FEW_COLS;
   for (size_t row = 0; row < rows; row += BLOCK_ROWS)
@@ -224,10 +245,11 @@ typedef enum strip_speed { SLOW_STRIPS, FAST_FOR_SMALL, FAST_FOR_ROWS } strip_sp
 #if defined(__x86_64__) && !defined(MO_NO_CLONES)
 static strip_speed speed_of_strips(void)
 {
-  /* AMD's processors with AVX-512: OpenBLAS 0.3.21 runs what it wrote for Intel's. */
+  /* AMD's processors with AVX-512: OpenBLAS 0.3.21 runs what it wrote for Intel's. On those it is
+   * behind in small products alone. */
   if (__builtin_cpu_supports("avx512f"))
     return __builtin_cpu_is("amd") || mo_blas_better_core() != NULL ? FAST_FOR_ROWS
-                                                                    : SLOW_STRIPS;
+                                                                    : FAST_FOR_SMALL;
 #if !defined(__clang__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return FAST_FOR_SMALL;
 #endif
@@ -240,8 +262,8 @@ static strip_speed speed_of_strips(void)
 }
 #endif
 
-/* As measured. With AVX-512: what is one block high, as tiles of a grid (gemm_grid.h) and rows of
- * layers are; the BLAS is as fast for larger ones. With AVX2: B fits the second-level cache; a
+/* As measured. With AVX-512 and a BLAS behind: what is one block high, as tiles of a grid (gemm_grid.h) and rows of
+ * layers are; the BLAS is as fast for larger ones. Otherwise: B fits the second-level cache; a
  * transposed A, whose rows lie apart, is worth it for small heads. */
 static bool pays(mo_transpose transpose_a, size_t rows, size_t cols, size_t inner)
 {

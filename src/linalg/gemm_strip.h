@@ -29,6 +29,9 @@ void mo_strip_lanes(size_t rows, const mo_left_side *a, const float *panel, size
  * them. */
 void mo_strip_wide(size_t rows, const mo_left_side *a, const float *panel, size_t inner,
                    const mo_gemm_target *to);
+/* And for two panels at once, 32 columns; the second one is `next` floats behind the first. */
+void mo_strip_pair(size_t rows, const mo_left_side *a, const float *panel, size_t next,
+                   size_t inner, const mo_gemm_target *to);
 bool mo_has_wide_strip(void);
 
 #endif

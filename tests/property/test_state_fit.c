@@ -435,12 +435,9 @@ static void test_no_steps_with_a_state(void **state)
   stream = stream_version(&saved, 3);
   rig_load(&loaded, &stream);
   assert_int_equal(mousse_set_param(loaded.opt, "p0", "steps", 10), MOUSSE_OK);
-  assert_false(has_moved(&loaded, 4));
-  assert_true(has_moved(&loaded, 5));
-  blob_free(&stream);
-  blob_free(&saved);
-  rig_stop(&loaded);
-  rig_stop(&r);
+  assert_true(!has_moved(&loaded, 4) && has_moved(&loaded, 5));
+  blob_free(&stream), blob_free(&saved);
+  rig_stop(&loaded), rig_stop(&r);
 }
 
 /* No gradient in the first step: no subspace either, until there is one. */

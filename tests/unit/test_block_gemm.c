@@ -97,7 +97,7 @@ static void check_ways(size_t rows, size_t cols, size_t inner, bool adds)
 static void shapes_are_right(void **state)
 {
   static const size_t rows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 64};
-  static const size_t cols[] = {1, 7, 8, 15, 16, 17, 32, 33};
+  static const size_t cols[] = {1, 7, 8, 15, 16, 17, 32, 33, 47, 48, 64};
   static const size_t inner[] = {0, 1, 7, 8, 9, 32, 255, 256, 257};
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
