@@ -136,6 +136,48 @@ static void test_low_rank_against_the_references(void **state)
   assert_int_equal(wrong, 0);
 }
 
+/* Gradients of 0 come first, as for LoRA's A, whose B starts at 0. */
+static void fill_late(rig_param *p, const void *context, uint64_t step)
+{
+  (void)context;
+  gradient(p, FULL, step);
+  if (step <= 2) memset(p->grad, 0, p->count * sizeof *p->grad);
+}
+
+static void test_late_gradients_against_the_references(void **state)
+{
+  (void)state;
+  static const row late[] = {
+      {"adamw", "", 1e-4},     {"lion", "", 1e-3},
+      {"sgd", "", 1e-4},       {"muon", "", 1e-3},
+      {"mousse", "", 1e-2},    {"shampoo", "", 1e-2},
+      {"soap", "", 3e-2},      {"normuon", "", 1e-3},
+      {"adamuon", "", 1e-2},   {"namo", "", 1e-3},
+      {"polargrad", "", 1e-3}, {"muon2", "", 1e-2},
+      {"asgo", "", 1e-2},      {"dasgo", "", 1e-3},
+      {"caspr", "", 1e-2},     {"fismo", "", 1e-2},
+      {"klshampoo", "", 2e-2}, {"klshampoo", "refresh_every=3", 2e-2},
+      {"klsoap", "", 2e-2},    {"klsoap", "refresh_every=3 mu=0.5", 2e-2},
+      {"pmuon", "", 1e-2},     {"soapmuon", "refresh_every=20", 2e-2},
+      {"sinksoap", "", 2e-2},  {"dion2", "", 1e-2},
+      {"sumo", "", 1e-2},      {"limuon", "", 1e-2},
+      {"kfac", "", 2e-2},      {"newtonmuon", "", 1e-2},
+      {"spectral", "", 1e-3},
+  };
+  size_t wrong = 0;
+  for (size_t i = 0; i < sizeof late / sizeof *late; i++)
+    for (size_t s = 0; s < SHAPES; s++) {
+      const row *q = &late[i];
+      const double error =
+          error_against(q->algorithm, shapes[s], q->options, STEPS, fill_late, NULL);
+      if (error < q->tolerance) continue;
+      print_error("%s %zux%zu '%s' after gradients of 0: error %.2g\n", q->algorithm,
+                  shapes[s][0], shapes[s][1], q->options, error);
+      wrong++;
+    }
+  assert_int_equal(wrong, 0);
+}
+
 typedef struct reduction {
   const char *algorithm, *options, *to, *to_options;
   double tolerance;
@@ -343,6 +385,7 @@ int main(void)
       cmocka_unit_test(test_against_the_references),
       cmocka_unit_test(test_narrow_matrices_against_the_references),
       cmocka_unit_test(test_low_rank_against_the_references),
+      cmocka_unit_test(test_late_gradients_against_the_references),
       cmocka_unit_test(test_reductions),
       cmocka_unit_test(test_the_sum_is_made_of_its_parts),
       cmocka_unit_test(test_the_brake),

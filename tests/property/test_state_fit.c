@@ -420,7 +420,8 @@ static void test_steps_without_a_corrected_momentum(void **state)
   }
 }
 
-/* No gradient in the first step: no subspace either, until there is one. */
+/* No gradient in the first step: no subspace either, until there is one; and klshampoo, which divides
+ * by eigenvalues relative to the first one, still waits for it. */
 static void test_a_first_gradient_of_zero(void **state)
 {
   (void)state;
@@ -431,8 +432,10 @@ static void test_a_first_gradient_of_zero(void **state)
     memset(r.params[0].grad, 0, 20 * sizeof(float));
     if (r.params[0].inputs[0] != NULL) fill_inputs(&r.params[0], 0);
     assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
-    for (uint64_t t = 2; t <= 4; t++)
-      if (!has_moved(&r, t)) fail_msg("%s stands still in step %d", algorithm, (int)t);
+    for (uint64_t t = 2; t <= 4; t++) {
+      const bool waits = t == 2 && strcmp(algorithm, "klshampoo") == 0;
+      if (has_moved(&r, t) == waits) fail_msg("%s is wrong in step %d", algorithm, (int)t);
+    }
     rig_stop(&r);
   }
 }
