@@ -3,7 +3,8 @@
  *     sum       M <- mu M + G             X0 = M, or mu M + G (nesterov)
  *     average   M <- mu M + (1 - mu) G    X0 = M, or mu M + (1 - mu) G
  *
- * For methods that do not see a factor the two are the same.
+ * For methods that do not see a factor the two are the same. NAMO (post = scalar) and PolarGrad
+ * (norm = nuclear) see it, and mean the average: then s->scale says how much longer a sum is.
  *
  * mu_schedule = warmup: from mu_start to mu over the first mu_warmup steps; cycle: and from mu to
  * mu_end over the steps from mu_fall to mu_last.
@@ -105,19 +106,26 @@ static void sum_many(mo_step *s, double mu, double mix)
   s->x = x;
 }
 
+static bool sees_length(const mo_stage_options *o)
+{
+  return o->post == MO_POST_SCALAR || o->norm == MO_NORM_NUCLEAR;
+}
+
 static void apply(mo_step *s)
 {
   const mo_stage_options *o = s->o;
   const double t = (double)s->u->step, mu = mu_now(o, t);
   const double mix = between(o->mix, o->mix_end, o->mix_fall, o->mix_last, t);
   const float *input = s->x;
-  if (o->kernel == MO_KERNEL_MANY) {
+  if (o->kernel == MO_KERNEL_MANY)
     sum_many(s, mu, mix);
-    return;
-  }
-  s->x = mo_momentum(s->state[0], input, s->count, mu, o->average != 0.0 ? 1.0 - mu : 1.0,
-                     o->nesterov != 0.0, mo_step_buffer(s));
+  else
+    s->x = mo_momentum(s->state[0], input, s->count, mu, o->average != 0.0 ? 1.0 - mu : 1.0,
+                       o->nesterov != 0.0, mo_step_buffer(s));
   if (o->kernel == MO_KERNEL_TWO) add_second(s, input, mu, mix);
+  if (sees_length(o) && o->average == 0.0) s->scale /= 1.0 - mu;
+  if (o->post == MO_POST_SCALAR)
+    s->momentum_norm = sqrt(mo_sum_squares(s->x, s->count)) / s->scale;
 }
 
 const mo_stage mo_stage_momentum = {.layout = layout, .apply = apply};

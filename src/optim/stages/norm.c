@@ -5,8 +5,9 @@
  *     sqrt_rows   sqrt(m)
  *     rms         0.2 sqrt(m n): an RMS of 0.2, like AdamW's
  *     relative    ||W||: lr is the relative change of the weights
- *     nuclear     times <X0, O>, the nuclear norm of what was orthogonalised: the update of
- *                 PolarGrad, which ends with the gradient; as it comes with ortho = none
+ *     nuclear     times <X, O>, the nuclear norm of what was orthogonalised, of a momentum as an
+ *                 average: the update of PolarGrad, which ends with the gradient; with ortho =
+ *                 none as it comes
  */
 #include "linalg/vector.h"
 #include "optim/stages/options.h"
