@@ -2,6 +2,7 @@
 #include "optim/eigenbasis.h"
 
 #include "base/team.h"
+#include "linalg/vector.h"
 
 #include <string.h>
 
@@ -82,13 +83,15 @@ static void permute(mo_side side, mo_shape shape, const size_t *order, float *x,
           side.right ? copy[i * shape.cols + order[j]] : copy[order[i] * shape.cols + j];
 }
 
-/* False: it is near enough where it is. */
+/* False: it is near enough where it is. Without a basis and without a solver, I is one. */
 static bool find_side(mo_side side, const float *pair, float *basis, double tolerance,
                       float *work, mo_counts *counts)
 {
-  float *rest = work, *values = mo_scratch_take(&rest, side.size);
-  if (mo_basis_near(side.size, pair, tolerance, basis, values, rest)) return false;
-  mo_basis_find(side.size, pair, basis, work, counts);
+  const size_t n = side.size;
+  float *rest = work, *values = mo_scratch_take(&rest, n);
+  if (mo_basis_near(n, pair, tolerance, basis, values, rest)) return false;
+  if (!mo_basis_find(n, pair, NULL, basis, work, counts) && mo_sum_squares(basis, n * n) == 0.0)
+    for (size_t i = 0; i < n; i++) basis[i * n + i] = 1.0f;
   return true;
 }
 

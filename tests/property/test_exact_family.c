@@ -154,6 +154,28 @@ static void test_low_rank_against_the_references(void **state)
   assert_int_equal(wrong, 0);
 }
 
+/* A side that the first gradients cannot span has its basis by a rule while that is so: QR of
+ * statistics that have not full rank would be rounding. */
+static void test_roots_by_qr_against_the_references(void **state)
+{
+  (void)state;
+  static const row by_qr[] = {
+      {"mousse", "refresh=qr refresh_every=1", 1e-2},
+      {"mousse", "refresh=qr refresh_every=2 alpha=0.25 eps=0.001 block=30", 1e-2},
+      {"mousse", "refresh=qr refresh_every=3 outer=0 alpha=0.4 eps=0.01", 1e-2},
+      {"shampoo", "refresh=qr refresh_every=1 eps=0.001 graft=none", 1e-2},
+      {"shampoo", "refresh=qr refresh_every=4", 1e-2},
+      {"pmuon", "refresh=qr", 1e-2},
+      {"pmuon", "refresh=qr refresh_every=2 eps=0.001", 1e-2},
+  };
+  static const size_t longer[][2] = {{8, 50}, {50, 8}, {24, 48}, {20, 20}};
+  size_t wrong = 0;
+  for (size_t i = 0; i < sizeof by_qr / sizeof *by_qr; i++)
+    for (size_t s = 0; s < 4; s++)
+      wrong += check(by_qr[i].algorithm, longer[s], by_qr[i].options, FULL, by_qr[i].tolerance);
+  assert_int_equal(wrong, 0);
+}
+
 /* Gradients of 0 come first, as for LoRA's A, whose B starts at 0. */
 static void fill_late(rig_param *p, const void *context, uint64_t step)
 {
@@ -418,6 +440,7 @@ int main(void)
       cmocka_unit_test(test_against_the_references),
       cmocka_unit_test(test_narrow_matrices_against_the_references),
       cmocka_unit_test(test_low_rank_against_the_references),
+      cmocka_unit_test(test_roots_by_qr_against_the_references),
       cmocka_unit_test(test_late_gradients_against_the_references),
       cmocka_unit_test(test_reductions),
       cmocka_unit_test(test_the_sum_is_made_of_its_parts),

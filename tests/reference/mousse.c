@@ -5,7 +5,7 @@
  *     when (t-1) mod refresh_every == 0, for each side (and each diagonal block of it):
  *         Lc = L/(1-beta^t)            (bias_correction on, else L)
  *         Lt = Lc*d/(tr(Lc)+eps)       (trace_norm on, else Lc; d = the block's dimension)
- *         (lam, Q) = eigh(Lt + eps*I);  lam += max(0, -min(lam)) + eps
+ *         (lam, Q) = eigh(Lt + eps*I), or refresh = qr (parts.h);  lam += max(0, -min(lam)) + eps
  *         P = Q diag(lam^-alpha) Q^T
  *     X = P_L*X0*P_R;  N = NS(X);  gamma = ||N||_F
  *     U = P_L*N*P_R, grafted to U*gamma/||U||_F   (outer off: U = N)
@@ -15,20 +15,20 @@
  * is the side of the smaller dimension, left when square. U = 0 is not grafted.
  */
 #include "reference/dense.h"
-#include "reference/reference.h"
+#include "reference/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOMENTUM, LEFT, RIGHT, POWER_LEFT, POWER_RIGHT };
+enum { MOMENTUM, LEFT, RIGHT, POWER_LEFT, POWER_RIGHT, BASIS_LEFT, BASIS_RIGHT };
 enum { BOTH, LEFT_ONLY, RIGHT_ONLY, SMALL };
 
 static void layout(const ref_optimizer *r, size_t counts[REF_PARTS])
 {
   counts[MOMENTUM] = r->rows * r->cols;
-  counts[LEFT] = counts[POWER_LEFT] = r->rows * r->rows;
-  counts[RIGHT] = counts[POWER_RIGHT] = r->cols * r->cols;
+  counts[LEFT] = counts[POWER_LEFT] = counts[BASIS_LEFT] = r->rows * r->rows;
+  counts[RIGHT] = counts[POWER_RIGHT] = counts[BASIS_RIGHT] = r->cols * r->cols;
 }
 
 static int uses(const ref_optimizer *r, int side)
@@ -40,23 +40,18 @@ static int uses(const ref_optimizer *r, int side)
          sides == (side == LEFT ? LEFT_ONLY : RIGHT_ONLY);
 }
 
-/* out = (normalised, damped s)^-alpha for one symmetric d x d block. */
-static void inverse_power(const ref_optimizer *r, size_t d, double *s, double *out)
+/* out = (normalised, damped s)^-alpha for one symmetric d x d block with the basis q. */
+static void inverse_power(const ref_optimizer *r, size_t d, double *s, double *q, double *out)
 {
   const double eps = ref_number(r, "eps", 1e-5), alpha = ref_number(r, "alpha", 0.125);
-  double *values = ref_zeros(d), *vectors = ref_zeros(d * d), trace = 0;
+  double *values = ref_zeros(d), *vectors = ref_zeros(d * d), lowest = 0;
   ref_scale(s, d * d, 1 / ref_correction(r, ref_number(r, "beta", 0.95), r->t));
-  for (size_t i = 0; i < d; i++) trace += s[i * d + i];
-  if (ref_number(r, "trace_norm", 1) != 0) ref_scale(s, d * d, (double)d / (trace + eps));
-  for (size_t i = 0; i < d; i++) s[i * d + i] += eps;
-  ref_eigh(d, s, values, vectors);
-  const double shift = fmax(0, -values[0]) + eps;
-  for (size_t k = 0; k < d; k++) {
-    const double power = pow(values[k] + shift, -alpha);
-    for (size_t i = 0; i < d; i++)
-      for (size_t j = 0; j < d; j++)
-        out[i * d + j] += power * vectors[i * d + k] * vectors[j * d + k];
-  }
+  if (ref_number(r, "trace_norm", 1) != 0)
+    ref_scale(s, d * d, (double)d / (ref_trace(d, s) + eps));
+  ref_decompose(r, d, s, q, values, vectors);
+  for (size_t k = 0; k < d; k++) lowest = fmin(lowest, values[k] + eps);
+  for (size_t k = 0; k < d; k++) values[k] += eps - lowest;
+  ref_power_of(d, values, vectors, -alpha, eps, 0, out);
   free(vectors);
   free(values);
 }
@@ -69,15 +64,19 @@ static void copy_block(size_t d, const double *from, size_t from_stride, double 
 }
 
 /* The inverse power of each diagonal block of s (n x n); 0 elsewhere. */
-static void refresh(const ref_optimizer *r, size_t n, const double *s, double *power)
+static void refresh(const ref_optimizer *r, size_t n, const double *s, double *power,
+                    double *basis)
 {
   const size_t block = (size_t)ref_number(r, "block", 0);
   for (size_t first = 0, d; first < n; first += d) {
     d = block > 0 && n - first > block ? block : n - first;
-    double *part = ref_zeros(d * d), *out = ref_zeros(d * d);
+    double *part = ref_zeros(d * d), *out = ref_zeros(d * d), *q = ref_zeros(d * d);
     copy_block(d, s + first * n + first, n, part, d);
-    inverse_power(r, d, part, out);
+    copy_block(d, basis + first * n + first, n, q, d);
+    inverse_power(r, d, part, q, out);
+    copy_block(d, q, d, basis + first * n + first, n);
     copy_block(d, out, d, power + first * n + first, n);
+    free(q);
     free(out);
     free(part);
   }
@@ -112,8 +111,9 @@ static void step(ref_optimizer *r, double *w, const double *g)
   if (uses(r, LEFT)) ref_average_left(m, n, g, beta, r->part[LEFT]);
   if (uses(r, RIGHT)) ref_average_right(m, n, g, beta, r->part[RIGHT]);
   if ((r->t - 1) % (uint64_t)ref_number(r, "refresh_every", 10) == 0) {
-    if (uses(r, LEFT)) refresh(r, m, r->part[LEFT], r->part[POWER_LEFT]);
-    if (uses(r, RIGHT)) refresh(r, n, r->part[RIGHT], r->part[POWER_RIGHT]);
+    if (uses(r, LEFT)) refresh(r, m, r->part[LEFT], r->part[POWER_LEFT], r->part[BASIS_LEFT]);
+    if (uses(r, RIGHT))
+      refresh(r, n, r->part[RIGHT], r->part[POWER_RIGHT], r->part[BASIS_RIGHT]);
   }
   whiten(r, x);
   ref_newton_schulz(r, x, u);

@@ -71,7 +71,8 @@ static void renew(mo_step *s, mo_side side, mo_side other, float *pair, float *o
                              .damping = MO_DAMP_RELATIVE,
                              .eps = 1e-9,
                              .method = (mo_refresh)o->refresh,
-                             .tolerance = o->refresh_tol};
+                             .tolerance = o->refresh_tol,
+                             .spanned = (double)s->u->step * (double)mo_shorter(s->u->shape)};
   mo_root_refresh(side, &rule, pair, basis, s->work, s->u->counts, s->u->telemetry);
 }
 
