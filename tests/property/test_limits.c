@@ -399,6 +399,39 @@ static void test_short_sides_have_exact_bases(void **state)
   assert_false(auto_is_eigh(512));
 }
 
+/* A step relative to weights of 0 would leave them there: the first one is Muon's. A ball takes its
+ * radius from that step. */
+static void test_weights_that_start_at_zero(void **state)
+{
+  (void)state;
+  static const char *const rules[] = {"norm=relative", "radius=ball"};
+  for (size_t k = 0; k < 2; k++) {
+    rig muon, r;
+    rig_single(&muon, NULL, "spectral", 12, 20, "weight_decay=0 shape=none");
+    char options[64] = "weight_decay=0 shape=none ";
+    rig_single(&r, NULL, "spectral", 12, 20, strcat(options, rules[k]));
+    rig_param *p = &r.params[0];
+    memset(p->value, 0, p->count * sizeof *p->value);
+    memset(muon.params[0].value, 0, p->count * sizeof *p->value);
+    gradient(p, FULL, 1);
+    gradient(&muon.params[0], FULL, 1);
+    limit_step(&r);
+    limit_step(&muon);
+    assert_same_weights(&r, &muon);
+    double *before = to_double(p->value, p->count);
+    const double radius = ref_norm(before, p->count);
+    gradient(p, FULL, 2);
+    limit_step(&r);
+    double *after = to_double(p->value, p->count);
+    if (k == 0) assert_true(fabs(distance(after, before, p->count) / radius - 0.02) < 1e-5);
+    if (k == 1) assert_true(fabs(ref_norm(after, p->count) / radius - 1) < 1e-5);
+    free(after);
+    free(before);
+    rig_stop(&muon);
+    rig_stop(&r);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -415,6 +448,7 @@ int main(void)
       cmocka_unit_test(test_kfac_on_one_side),
       cmocka_unit_test(test_kfac_with_roots_of_statistics),
       cmocka_unit_test(test_short_sides_have_exact_bases),
+      cmocka_unit_test(test_weights_that_start_at_zero),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

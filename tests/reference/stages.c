@@ -17,8 +17,8 @@
  *             N/(sqrt(v)+1e-10); scalar: v <- beta2*v + (1-beta2)*||G||^2,
  *             N*||X0||/(1-mu^t)/(sqrt(v/(1-beta2^t))+1e-10), ortho none: of N/||N||; graft [on]: rows
  *             and element leave ||N|| as it is
- *     norm sqrt_min, sqrt_rows, rms, relative: sqrt(min(m,n)), sqrt(m), 0.2*sqrt(m*n), ||W||;
- *             nuclear: times <X, NS(X)>
+ *     norm sqrt_min, sqrt_rows, rms, relative: sqrt(min(m,n)), sqrt(m), 0.2*sqrt(m*n), ||W||, or
+ *             as it is where W = 0; nuclear: times <X, NS(X)>
  *     W as Muon
  *
  * Defaults: lr .02, mu .95, you5, shape spectral, weight_decay .01.
@@ -170,7 +170,7 @@ static void set_norm(const ref_optimizer *r, const double *w, double nuclear, do
   const size_t norm = ref_choice(r, "norm", norms, 0);
   if (norm == 5)
     ref_scale(u, r->rows * r->cols, nuclear);
-  else if (norm > 0)
+  else if (wanted[norm] > 0)
     ref_rescale(r->rows * r->cols, wanted[norm], u);
 }
 
