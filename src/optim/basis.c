@@ -130,6 +130,13 @@ bool mo_basis_near(size_t n, const float *pair, double tolerance, const float *b
   return near_enough(n, pair, values, tolerance);
 }
 
+void mo_basis_order(size_t n, const float *pair, const float *basis, size_t *order, float *work)
+{
+  float *estimate = work + n * n;
+  estimate_values(n, pair, basis, work, estimate);
+  sort_falling(n, estimate, order);
+}
+
 mo_basis_result mo_basis_move(size_t n, const float *pair, double tolerance, float *basis,
                               size_t *order, float *work)
 {

@@ -32,6 +32,11 @@ bool mo_basis_find(size_t n, const float *pair, const mo_eigh_solver *ladder, fl
 bool mo_basis_near(size_t n, const float *pair, double tolerance, const float *basis,
                    float *values, float *work);
 
+/* order[i] = the place of the vector with the i-th largest estimate of an eigenvalue; work has n * n + n
+ * floats. */
+void mo_basis_order(size_t n, const float *pair, const float *basis, size_t *order,
+                    float *work);
+
 /* Moves a basis that is not near enough by one power iteration with the statistics A and QR,
  * sorted by falling estimates of the eigenvalues: order[i] is the old place of row i. order
  * NULL: they are not sorted. To see that it may stay costs one product of the two and the QR

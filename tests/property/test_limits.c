@@ -6,6 +6,7 @@
 #include "reference/parts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -399,6 +400,31 @@ static void test_short_sides_have_exact_bases(void **state)
   assert_false(auto_is_eigh(512));
 }
 
+static void fill_full(rig_param *p, const void *context, uint64_t step)
+{
+  (void)context;
+  gradient(p, FULL, step);
+}
+
+/* The second moment of SOAP-Muon's basis follows it, also where eigh finds it anew. */
+static void test_second_moments_follow_a_basis_by_eigh(void **state)
+{
+  (void)state;
+  static const char *const ways[] = {"auto", "eigh"};
+  static const size_t shapes[][2] = {{20, 20}, {12, 30}, {30, 12}, {8, 50}};
+  for (size_t w = 0; w < 2; w++)
+    for (size_t s = 0; s < 4; s++) {
+      char options[256];
+      snprintf(options, sizeof options,
+               "inner=rms beta=0.9 beta2=0.9 eps=1e-8 refresh=%s refresh_every=2 "
+               "newton_schulz=exact12 divisor=schatten4 shape=jordan lr=0.0375 weight_decay=0",
+               ways[w]);
+      const against pair = {"spectral", options, "soapmuon", "refresh=eigh refresh_every=2"};
+      const double error = error_of(&pair, shapes[s], STEPS, fill_full, NULL);
+      if (error > 2e-2) fail_msg("%zux%zu: error %.2g", shapes[s][0], shapes[s][1], error);
+    }
+}
+
 /* A step relative to weights of 0 would leave them there: the first one is Muon's. A ball takes its
  * radius from that step. */
 static void test_weights_that_start_at_zero(void **state)
@@ -448,6 +474,7 @@ int main(void)
       cmocka_unit_test(test_kfac_on_one_side),
       cmocka_unit_test(test_kfac_with_roots_of_statistics),
       cmocka_unit_test(test_short_sides_have_exact_bases),
+      cmocka_unit_test(test_second_moments_follow_a_basis_by_eigh),
       cmocka_unit_test(test_weights_that_start_at_zero),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
