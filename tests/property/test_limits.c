@@ -406,6 +406,13 @@ static void fill_full(rig_param *p, const void *context, uint64_t step)
   gradient(p, FULL, step);
 }
 
+/* Means over tokens are small. */
+static void fill_small(rig_param *p, const void *context, uint64_t step)
+{
+  fill_full(p, context, step);
+  for (size_t i = 0; i < p->count; i++) p->grad[i] *= 0.01f;
+}
+
 /* The second moment of SOAP-Muon's basis follows it, also where eigh finds it anew. */
 static void test_second_moments_follow_a_basis_by_eigh(void **state)
 {
@@ -422,6 +429,25 @@ static void test_second_moments_follow_a_basis_by_eigh(void **state)
       const against pair = {"spectral", options, "soapmuon", "refresh=eigh refresh_every=2"};
       const double error = error_of(&pair, shapes[s], STEPS, fill_full, NULL);
       if (error > 2e-2) fail_msg("%zux%zu: error %.2g", shapes[s][0], shapes[s][1], error);
+    }
+}
+
+/* The floor of inner = diag is relative unless it is asked to be absolute, as Muon^2's is. */
+static void test_floors_of_diag(void **state)
+{
+  (void)state;
+#define DIAG                                                                                   \
+  "inner=diag outer=0 alpha=0.5 eps=0.1 newton_schulz=jordan5 shape=jordan lr=0.1 "            \
+  "weight_decay=0.0125 "
+  static const against pairs[] = {
+      {"spectral", DIAG, "muon2", "eps=0.1 floors=relative"},
+      {"spectral", DIAG "alpha=0.25", "muon2", "eps=0.1 floors=relative alpha=0.25"},
+      {"spectral", DIAG "floors=absolute", "muon2", "eps=0.1"},
+  };
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    for (size_t s = 0; s < LIMIT_SHAPES; s++) {
+      const double error = error_of(&pairs[i], limit_shapes[s], STEPS, fill_small, NULL);
+      if (error > 1e-2) fail_msg("'%s': error %.2g", pairs[i].options, error);
     }
 }
 
@@ -475,6 +501,7 @@ int main(void)
       cmocka_unit_test(test_kfac_with_roots_of_statistics),
       cmocka_unit_test(test_short_sides_have_exact_bases),
       cmocka_unit_test(test_second_moments_follow_a_basis_by_eigh),
+      cmocka_unit_test(test_floors_of_diag),
       cmocka_unit_test(test_weights_that_start_at_zero),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
