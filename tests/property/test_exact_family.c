@@ -154,6 +154,34 @@ static void test_low_rank_against_the_references(void **state)
   assert_int_equal(wrong, 0);
 }
 
+/* Rows from 1 to 1e-4. */
+static void fill_graded(rig_param *p, const void *context, uint64_t step)
+{
+  (void)context;
+  gradient(p, FULL, step);
+  for (size_t i = 0; i < p->count; i++)
+    p->grad[i] *= (float)pow(10, -4 * (double)(i / p->cols) / (double)(p->rows - 1));
+}
+
+/* Directions of small singular values are directions. */
+static void test_small_directions_against_the_references(void **state)
+{
+  (void)state;
+  static const against pairs[] = {
+      {"sumo", "rank=99 limit=0", "sumo", "rank=99 limit=0"},
+      {"sumo", "rank=12 mu=0.5", "sumo", "rank=12 mu=0.5"},
+      {"spectral", "ortho=low_rank rank=99 newton_schulz=exact", "muon", "newton_schulz=exact"},
+  };
+  static const size_t small[][2] = {{12, 30}, {30, 12}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    for (size_t s = 0; s < 2; s++) {
+      const double error = error_of(&pairs[i], small[s], STEPS, fill_graded, NULL);
+      if (error > 1e-3)
+        fail_msg("%s '%s' %zux%zu: error %.2g", pairs[i].algorithm, pairs[i].options,
+                 small[s][0], small[s][1], error);
+    }
+}
+
 /* A side that the first gradients cannot span has its basis by a rule while that is so: QR of
  * statistics that have not full rank would be rounding. */
 static void test_roots_by_qr_against_the_references(void **state)
@@ -440,6 +468,7 @@ int main(void)
       cmocka_unit_test(test_against_the_references),
       cmocka_unit_test(test_narrow_matrices_against_the_references),
       cmocka_unit_test(test_low_rank_against_the_references),
+      cmocka_unit_test(test_small_directions_against_the_references),
       cmocka_unit_test(test_roots_by_qr_against_the_references),
       cmocka_unit_test(test_late_gradients_against_the_references),
       cmocka_unit_test(test_reductions),
