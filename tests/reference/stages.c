@@ -7,7 +7,8 @@
  *     single  M <- mu*M + G;  X0 = (1-mu)*(mu*M + G)               (nesterov [on], else M)
  *     two     the same with mu2 on (1-mu2)/(1-mu)*G; X0 = (1-mix)*X0 + mix*X2
  *     many    beta_k = t_k/(1+t_k), t_k from youngest to oldest in equal ratios, k = 1..momenta;
- *             M_k <- beta_k*M_k + (1-beta_k)*G;  X0 = (1-mu)*G + mu*sum w_k M_k (else the sum),
+ *             t = 1: M_k = (1-mu)*G, as the single M;  later M_k <- beta_k*M_k + (1-beta_k)*G;
+ *             X0 = (1-mu)*G + mu*sum w_k M_k (else the sum),
  *             w_K = mix, w_k = (1-mix)*k/(1+2+...+(K-1)) before
  *     (X0 is the average for post = scalar and norm = nuclear; else, 1/(1-mu) times as long, a sum)
  *     inner rows: X_i = X0_i*||X0||/sqrt(m)/max(||X0_i||, 1e-6*||X0||); columns likewise; sign: the
@@ -79,7 +80,10 @@ static void many(ref_optimizer *r, const double *g, double mu, double mix, doubl
     const double age = young * pow(old / young, (double)(k - 1) / (double)(all - 1));
     const double weight = k == all ? mix : (1 - mix) * (double)k / places;
     double *m = r->part[MOMENTA] + (k - 1) * count;
-    ref_average(count, g, age / (1 + age), m);
+    if (r->t == 1)
+      ref_average(count, g, mu, m); /* of 0 */
+    else
+      ref_average(count, g, age / (1 + age), m);
     for (size_t i = 0; i < count; i++) x[i] += (nesterov ? mu : 1) * weight * m[i];
   }
 }

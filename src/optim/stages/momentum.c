@@ -14,8 +14,9 @@
  *     two    X0 <- (1 - mix) X0 + mix X2 with a second momentum of decay mu2
  *     many   X0 = sum_k w_k M_k, or (1 - mu) G + mu sum_k w_k M_k (nesterov), where M_k are
  *            `momenta` averages of ages t_k from `youngest` to `oldest` in equal ratios, of decay
- *            t_k / (1 + t_k); the oldest weighs w = mix, the others (1 - mix) in the proportion
- *            1 : 2 : 3 ... from the youngest on (K-Maxwell, modded-nanogpt 2026)
+ *            t_k / (1 + t_k); they start as copies of the single momentum's first value; the oldest
+ *            weighs w = mix, the others (1 - mix) in the proportion 1 : 2 : 3 ... from the youngest
+ *            on (K-Maxwell, modded-nanogpt 2026)
  *
  * where all are averages if mu is that of one, and scaled to be as long as the sum otherwise. From
  * step mix_fall to mix_last mix goes to mix_end; mix_last 0: it stays.
@@ -99,8 +100,10 @@ static void sum_many(mo_step *s, double mu, double mix)
     memset(x, 0, s->count * sizeof *x);
   for (double k = 0; k <= last; k++) {
     const double age = o->youngest * exp(ratio * k), beta = age / (1.0 + age);
+    const double keep = mo_first(s->u) ? 0.0 : beta,
+                 add = mo_first(s->u) ? 1.0 - mu : 1.0 - beta;
     const double part = k < last ? (1.0 - mix) * 2.0 * (k + 1.0) / (last * (last + 1.0)) : mix;
-    add_one(x, s->state[0] + (size_t)k * s->count, s->x, s->count, beta, (1.0 - beta) * scale,
+    add_one(x, s->state[0] + (size_t)k * s->count, s->x, s->count, keep, add * scale,
             o->nesterov != 0.0 ? mu * part : part);
   }
   s->x = x;
