@@ -56,32 +56,6 @@ static void inverse_power(const ref_optimizer *r, size_t d, double *s, double *q
   free(values);
 }
 
-static void copy_block(size_t d, const double *from, size_t from_stride, double *to,
-                       size_t to_stride)
-{
-  for (size_t i = 0; i < d; i++)
-    memcpy(to + i * to_stride, from + i * from_stride, d * sizeof *to);
-}
-
-/* The inverse power of each diagonal block of s (n x n); 0 elsewhere. */
-static void refresh(const ref_optimizer *r, size_t n, const double *s, double *power,
-                    double *basis)
-{
-  const size_t block = (size_t)ref_number(r, "block", 0);
-  for (size_t first = 0, d; first < n; first += d) {
-    d = block > 0 && n - first > block ? block : n - first;
-    double *part = ref_zeros(d * d), *out = ref_zeros(d * d), *q = ref_zeros(d * d);
-    copy_block(d, s + first * n + first, n, part, d);
-    copy_block(d, basis + first * n + first, n, q, d);
-    inverse_power(r, d, part, q, out);
-    copy_block(d, q, d, basis + first * n + first, n);
-    copy_block(d, out, d, power + first * n + first, n);
-    free(q);
-    free(out);
-    free(part);
-  }
-}
-
 /* x <- P_L * x * P_R */
 static void whiten(const ref_optimizer *r, double *x)
 {
@@ -111,9 +85,11 @@ static void step(ref_optimizer *r, double *w, const double *g)
   if (uses(r, LEFT)) ref_average_left(m, n, g, beta, r->part[LEFT]);
   if (uses(r, RIGHT)) ref_average_right(m, n, g, beta, r->part[RIGHT]);
   if ((r->t - 1) % (uint64_t)ref_number(r, "refresh_every", 10) == 0) {
-    if (uses(r, LEFT)) refresh(r, m, r->part[LEFT], r->part[POWER_LEFT], r->part[BASIS_LEFT]);
+    if (uses(r, LEFT))
+      ref_by_blocks(r, m, r->part[LEFT], inverse_power, r->part[BASIS_LEFT], r->part[POWER_LEFT]);
     if (uses(r, RIGHT))
-      refresh(r, n, r->part[RIGHT], r->part[POWER_RIGHT], r->part[BASIS_RIGHT]);
+      ref_by_blocks(r, n, r->part[RIGHT], inverse_power, r->part[BASIS_RIGHT],
+                    r->part[POWER_RIGHT]);
   }
   whiten(r, x);
   ref_newton_schulz(r, x, u);

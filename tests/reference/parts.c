@@ -66,6 +66,31 @@ void ref_power_of(size_t n, const double *values, const double *vectors, double 
   }
 }
 
+static void copy_block(size_t d, const double *from, size_t from_stride, double *to,
+                       size_t to_stride)
+{
+  for (size_t i = 0; i < d; i++)
+    memcpy(to + i * to_stride, from + i * from_stride, d * sizeof *to);
+}
+
+void ref_by_blocks(const ref_optimizer *r, size_t n, const double *s, ref_root root,
+                   double *basis, double *power)
+{
+  const size_t block = (size_t)ref_number(r, "block", 0);
+  for (size_t first = 0, d; first < n; first += d) {
+    d = block > 0 && n - first > block ? block : n - first;
+    double *part = ref_zeros(d * d), *out = ref_zeros(d * d), *q = ref_zeros(d * d);
+    copy_block(d, s + first * n + first, n, part, d);
+    copy_block(d, basis + first * n + first, n, q, d);
+    root(r, d, part, q, out);
+    copy_block(d, q, d, basis + first * n + first, n);
+    copy_block(d, out, d, power + first * n + first, n);
+    free(q);
+    free(out);
+    free(part);
+  }
+}
+
 /* image = s*q; quotients = diag(q^T*s*q) */
 static void rayleigh(size_t n, const double *s, const double *q, double *image,
                      double *quotients)

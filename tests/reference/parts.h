@@ -40,6 +40,13 @@ void ref_power_of(size_t n, const double *values, const double *vectors, double 
 void ref_decompose(const ref_optimizer *r, size_t n, const double *s, double *q, double *values,
                    double *vectors);
 
+/* The same for each diagonal block of s (n x n), of at most `block` [0: n]; power is 0 elsewhere. root
+ * makes one of a d x d block, which it may change, and of its basis. */
+typedef void (*ref_root)(const ref_optimizer *r, size_t d, double *s, double *basis,
+                         double *power);
+void ref_by_blocks(const ref_optimizer *r, size_t n, const double *s, ref_root root,
+                   double *basis, double *power);
+
 /* x (m x n) <- left*x*right; NULL is the identity. */
 void ref_sandwich(size_t m, size_t n, const double *left, const double *right, double *x);
 
