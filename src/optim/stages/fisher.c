@@ -6,6 +6,9 @@
  *     Rx = G^T P^-1 G / m     Q likewise, with the P just made
  *     X = P^-1/2 G Q^-1/2     again, for outer: U = P^-1/2 N Q^-1/2
  *
+ * FISMO has its momentum between X and the polar factor, in the whitened space. With the momentum
+ * first, as in spectral, the same factors make another method.
+ *
  * Roots are renewed every refresh_every steps. trace_norm: Lx and Rx are scaled to the trace of
  * the identity first, which makes it independent of the gradient's scale. The factors have that
  * trace in any case, so that their state needs no scale.
