@@ -331,6 +331,9 @@ static const reduction reductions[] = {
      "norm=nuclear nesterov=0 newton_schulz=exact shape=none weight_decay=0 ortho=low_rank "
      "rank=99 refresh_every=3",
      "polargrad", "", 1e-4, "swt"},
+    {"mousse", "alpha=0 nesterov=1 post=element", "spectral", "post=element", 1e-4, "swt"},
+    {"mousse", "alpha=0 nesterov=1 post=element graft=0", "spectral", "post=element graft=0",
+     1e-4, "swt"},
     /* all lines, all directions */
     {"spectral", "ortho=topk fraction=1", "muon", "", 1e-4, "swt"},
     {"spectral", "ortho=topk fraction=1 inner=kron outer=0 form=plain", "spectral",

@@ -451,6 +451,23 @@ static void test_floors_of_diag(void **state)
     }
 }
 
+/* Roots that are made after the step meet the next momentum. */
+static void test_statistics_after_the_step(void **state)
+{
+  (void)state;
+  static const against pairs[] = {
+      {"spectral", "inner=kron nesterov=0 stats_when=after refresh_every=3", "mousse",
+       "stats_when=after refresh_every=3"},
+      {"spectral", "inner=kron nesterov=0 stats_when=after refresh_every=1 outer=0 alpha=0.25",
+       "mousse", "stats_when=after refresh_every=1 outer=0 alpha=0.25"},
+  };
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    for (size_t s = 0; s < LIMIT_SHAPES; s++) {
+      const double error = error_of(&pairs[i], limit_shapes[s], STEPS, fill_full, NULL);
+      if (error > 1e-2) fail_msg("'%s': error %.2g", pairs[i].options, error);
+    }
+}
+
 /* A step relative to weights of 0 would leave them there: the first one is Muon's. A ball takes its
  * radius from that step. */
 static void test_weights_that_start_at_zero(void **state)
@@ -502,6 +519,7 @@ int main(void)
       cmocka_unit_test(test_short_sides_have_exact_bases),
       cmocka_unit_test(test_second_moments_follow_a_basis_by_eigh),
       cmocka_unit_test(test_floors_of_diag),
+      cmocka_unit_test(test_statistics_after_the_step),
       cmocka_unit_test(test_weights_that_start_at_zero),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

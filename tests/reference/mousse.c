@@ -7,6 +7,8 @@
  *         Lt = Lc*d/(tr(Lc)+eps)       (trace_norm on, else Lc; d = the block's dimension)
  *         (lam, Q) = eigh(Lt + eps*I), or refresh = qr (parts.h);  lam += max(0, -min(lam)) + eps
  *         P = Q diag(lam^-alpha) Q^T
+ *         (stats_when = after, of the library's `spectral`: when the weights have moved; P = I till
+ *         then)
  *     X = P_L*X0*P_R;  N = NS(X);  gamma = ||N||_F
  *     U = P_L*N*P_R, grafted to U*gamma/||U||_F   (outer off: U = N)
  *     W <- W*(1 - lr*weight_decay) - lr*shape*U
@@ -72,8 +74,21 @@ static void whiten(const ref_optimizer *r, double *x)
   free(product);
 }
 
+static void refresh(const ref_optimizer *r)
+{
+  if (!ref_due(r, 10)) return;
+  if (uses(r, LEFT))
+    ref_by_blocks(r, r->rows, r->part[LEFT], inverse_power, r->part[BASIS_LEFT],
+                  r->part[POWER_LEFT]);
+  if (uses(r, RIGHT))
+    ref_by_blocks(r, r->cols, r->part[RIGHT], inverse_power, r->part[BASIS_RIGHT],
+                  r->part[POWER_RIGHT]);
+}
+
 static void step(ref_optimizer *r, double *w, const double *g)
 {
+  static const char *const whens[] = {"before", "after", NULL};
+  const int after = ref_choice(r, "stats_when", whens, 0) == 1;
   const size_t m = r->rows, n = r->cols, count = m * n;
   const double mu = ref_number(r, "mu", 0.95), beta = ref_number(r, "beta", 0.95);
   const int nesterov = ref_number(r, "nesterov", 0) != 0;
@@ -84,13 +99,11 @@ static void step(ref_optimizer *r, double *w, const double *g)
   }
   if (uses(r, LEFT)) ref_average_left(m, n, g, beta, r->part[LEFT]);
   if (uses(r, RIGHT)) ref_average_right(m, n, g, beta, r->part[RIGHT]);
-  if ((r->t - 1) % (uint64_t)ref_number(r, "refresh_every", 10) == 0) {
-    if (uses(r, LEFT))
-      ref_by_blocks(r, m, r->part[LEFT], inverse_power, r->part[BASIS_LEFT], r->part[POWER_LEFT]);
-    if (uses(r, RIGHT))
-      ref_by_blocks(r, n, r->part[RIGHT], inverse_power, r->part[BASIS_RIGHT],
-                    r->part[POWER_RIGHT]);
+  if (r->t == 1) {
+    ref_identity(m, r->part[POWER_LEFT]);
+    ref_identity(n, r->part[POWER_RIGHT]);
   }
+  if (!after) refresh(r);
   whiten(r, x);
   ref_newton_schulz(r, x, u);
   if (ref_number(r, "outer", 1) != 0) {
@@ -100,6 +113,7 @@ static void step(ref_optimizer *r, double *w, const double *g)
     if (ref_number(r, "graft", 1) != 0 && norm > 0) ref_scale(u, count, gamma / norm);
   }
   ref_apply_spectral(r, w, u);
+  if (after) refresh(r);
   free(u);
   free(x);
 }
