@@ -59,19 +59,16 @@ static size_t known_values(size_t n, const double *values)
   return n - lost;
 }
 
-void mo_basis_find(size_t n, const float *pair, float *basis, float *work, mo_counts *counts)
+bool mo_basis_find(size_t n, const float *pair, const mo_eigh_solver *ladder, float *basis,
+                   float *work, mo_counts *counts)
 {
   double *matrix = (double *)(void *)work, *values = matrix + n * n, *rest = values + n;
-  if (n == 0) return;
-  if (!mo_decompose(n, pair, 1.0, 0.0, NULL, matrix, values, rest, counts)) {
-    if (mo_sum_squares(basis, n * n) == 0.0)
-      for (size_t i = 0; i < n; i++) basis[i * n + i] = 1.0f;
-    return;
-  }
+  if (!mo_decompose(n, pair, 1.0, 0.0, ladder, matrix, values, rest, counts)) return false;
   const size_t known = known_values(n, values);
   if (known < n) mo_complement_rows(n, known, matrix, rest);
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < n; j++) basis[i * n + j] = (float)matrix[(n - 1 - i) * n + j];
+  return true;
 }
 
 size_t mo_order_floats(size_t n)
@@ -131,6 +128,13 @@ bool mo_basis_near(size_t n, const float *pair, double tolerance, const float *b
   if (tolerance <= 0.0 || mo_sum_squares(basis, n * n) == 0.0) return false;
   estimate_values(n, pair, basis, work, values);
   return near_enough(n, pair, values, tolerance);
+}
+
+void mo_basis_order(size_t n, const float *pair, const float *basis, size_t *order, float *work)
+{
+  float *estimate = work + n * n;
+  estimate_values(n, pair, basis, work, estimate);
+  sort_falling(n, estimate, order);
 }
 
 mo_basis_result mo_basis_move(size_t n, const float *pair, double tolerance, float *basis,

@@ -19,9 +19,10 @@ bool mo_decompose(size_t n, const float *pair, double factor, double shift,
 
 /* The basis by falling eigenvalue, and the same from any solver where eigenvalues leave a choice:
  * those of at most 1e-5 of the largest span a space in which every basis is as good as another;
- * there it is that of linalg/complement.h. When every solver failed it stays, or becomes the
- * identity if there was none. Work as mo_decompose_work_floats. */
-void mo_basis_find(size_t n, const float *pair, float *basis, float *work, mo_counts *counts);
+ * there it is that of linalg/complement.h. False when every solver of the ladder failed: it stays.
+ * Work as mo_decompose_work_floats. */
+bool mo_basis_find(size_t n, const float *pair, const mo_eigh_solver *ladder, float *basis,
+                   float *work, mo_counts *counts);
 
 /* Whether a basis (not yet there: no) is near enough to stay where it is, for D = diag(B A B^T):
  *
@@ -30,6 +31,11 @@ void mo_basis_find(size_t n, const float *pair, float *basis, float *work, mo_co
  * Tolerance 0: never. values = D, unless that is so; work has n * n floats. */
 bool mo_basis_near(size_t n, const float *pair, double tolerance, const float *basis,
                    float *values, float *work);
+
+/* order[i] = the place of the vector with the i-th largest estimate of an eigenvalue; work has n * n + n
+ * floats. */
+void mo_basis_order(size_t n, const float *pair, const float *basis, size_t *order,
+                    float *work);
 
 /* Moves a basis that is not near enough by one power iteration with the statistics A and QR,
  * sorted by falling estimates of the eigenvalues: order[i] is the old place of row i. order

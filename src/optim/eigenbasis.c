@@ -2,6 +2,7 @@
 #include "optim/eigenbasis.h"
 
 #include "base/team.h"
+#include "linalg/vector.h"
 
 #include <string.h>
 
@@ -64,7 +65,7 @@ void mo_eigenbasis_average(const mo_eigenbasis *b, const float *grad, double bet
 static size_t side_floats(mo_side side)
 {
   const size_t n = side.size;
-  return mo_larger(mo_order_floats(n) + mo_basis_work_floats(n), mo_decompose_work_floats(n));
+  return mo_order_floats(n) + mo_larger(mo_basis_work_floats(n), mo_decompose_work_floats(n));
 }
 
 size_t mo_eigenbasis_work_floats(mo_side left, mo_side right)
@@ -82,13 +83,28 @@ static void permute(mo_side side, mo_shape shape, const size_t *order, float *x,
           side.right ? copy[i * shape.cols + order[j]] : copy[order[i] * shape.cols + j];
 }
 
-/* False: it is near enough where it is. */
+/* False: it is near enough where it is. Without a basis and without a solver, I is one. */
 static bool find_side(mo_side side, const float *pair, float *basis, double tolerance,
                       float *work, mo_counts *counts)
 {
-  float *rest = work, *values = mo_scratch_take(&rest, side.size);
-  if (mo_basis_near(side.size, pair, tolerance, basis, values, rest)) return false;
-  mo_basis_find(side.size, pair, basis, work, counts);
+  const size_t n = side.size;
+  float *rest = work, *values = mo_scratch_take(&rest, n);
+  if (mo_basis_near(n, pair, tolerance, basis, values, rest)) return false;
+  if (!mo_basis_find(n, pair, NULL, basis, work, counts) && mo_sum_squares(basis, n * n) == 0.0)
+    for (size_t i = 0; i < n; i++) basis[i * n + i] = 1.0f;
+  return true;
+}
+
+/* A new basis goes by falling eigenvalue, and so does what follows the old one. */
+static bool replace_side(const mo_eigenbasis *b, mo_side side, const float *pair, float *basis,
+                         double tolerance, float *follows, float *copy, float *work,
+                         mo_counts *counts)
+{
+  size_t *order = (size_t *)(void *)mo_scratch_take(&work, mo_order_floats(side.size));
+  const uint64_t failures = counts->fallbacks;
+  mo_basis_order(side.size, pair, basis, order, work);
+  if (!find_side(side, pair, basis, tolerance, work, counts)) return false;
+  if (counts->fallbacks == failures) permute(side, b->shape, order, follows, copy);
   return true;
 }
 
@@ -114,10 +130,14 @@ static void renew_side(const mo_eigenbasis *b, mo_renewal how, mo_side side, con
                        mo_counts *counts)
 {
   if (side.size == 0) return;
-  counts->refreshes += how == MO_BASIS_FIND
-                           ? find_side(side, pair, basis, tolerance, work, counts)
-                           : move_side(b, how == MO_BASIS_MOVE, side, pair, basis, tolerance,
-                                       follows, copy, work, counts);
+  if (how == MO_BASIS_REPLACE && follows != NULL)
+    counts->refreshes +=
+        replace_side(b, side, pair, basis, tolerance, follows, copy, work, counts);
+  else if (how == MO_BASIS_FIND || how == MO_BASIS_REPLACE)
+    counts->refreshes += find_side(side, pair, basis, tolerance, work, counts);
+  else
+    counts->refreshes += move_side(b, how == MO_BASIS_MOVE, side, pair, basis, tolerance,
+                                   follows, copy, work, counts);
 }
 
 void mo_eigenbasis_renew(const mo_eigenbasis *b, mo_renewal left, mo_renewal right,

@@ -40,12 +40,19 @@ void mo_eigenbasis_average(const mo_eigenbasis *b, const float *grad, double bet
 
 size_t mo_eigenbasis_work_floats(mo_side left, mo_side right);
 
-/* How a basis is renewed: found anew by eigh; moved, with sorting; or turned, which is moved
- * without. */
-typedef enum mo_renewal { MO_BASIS_FIND, MO_BASIS_MOVE, MO_BASIS_TURN } mo_renewal;
+/* How a basis is renewed: found by eigh; replaced, which is found where there was one; moved, with
+ * sorting; or turned, which is moved without. */
+typedef enum mo_renewal {
+  MO_BASIS_FIND,
+  MO_BASIS_REPLACE,
+  MO_BASIS_MOVE,
+  MO_BASIS_TURN
+} mo_renewal;
 
-/* Renews both sides, unless they are near enough, and counts those that were not; rows and columns of `follows` (as large as the matrix; NULL: nothing) are
- * put into the new order, with `copy` as scratch. On failure the old basis stays, counted. */
+/* Renews both sides, unless they are near enough, and counts those that were not. Where a basis is
+ * replaced or moved, rows and columns of `follows` (as large as the matrix; NULL: nothing) are put
+ * into the order of falling estimates in the old basis, with `copy` as scratch. On failure the old
+ * basis stays, counted. */
 void mo_eigenbasis_renew(const mo_eigenbasis *b, mo_renewal left, mo_renewal right,
                          double tolerance, float *follows, float *copy, float *work,
                          mo_counts *counts);

@@ -101,7 +101,6 @@ static mo_step begin(const mo_stage_options *o, const mo_update *u)
                .scale = (double)u->grad_scale,
                .factor = 1.0,
                .wanted = -1.0,
-               .before = 1.0,
                .nuclear = 1.0};
   for (size_t i = 0; i < BUFFERS; i++) s.buffers[i] = mo_scratch_take(&work, s.count);
   s.grad = mo_scaled_gradient(u, mo_scratch_take(&work, s.count));

@@ -48,6 +48,8 @@ typedef struct mo_root_rule {
   double eps;
   mo_refresh method;
   double tolerance;             /* qr: a basis this near stays where it is (basis.h) */
+  double spanned;               /* qr: the largest rank so far, or 0; larger bases are found
+                                 * anew, as QR of what has not full rank is rounding */
   int terms;                    /* of cholesky's sum; 0: as many as it takes */
   const mo_eigh_solver *ladder; /* to try in turn, ending in NULL; NULL: the usual ones */
 } mo_root_rule;

@@ -13,31 +13,26 @@ size_t mo_root_qr_floats(size_t n)
                    mo_order_floats(n) + mo_scratch_floats(n) + mo_basis_work_floats(n));
 }
 
-/* By eigh: the first time, and when moving fails. */
-static bool find_basis(mo_root_pass *pass, mo_root_block block, float *basis, float *work)
-{
-  const size_t n = block.n;
-  double *matrix = (double *)(void *)work, *values = matrix + n * n;
-  if (!mo_decompose(n, block.pair, block.factor, 0.0, pass->rule->ladder, matrix, values,
-                    values + n, pass->counts))
-    return false;
-  for (size_t i = 0; i < n * n; i++) basis[i] = (float)matrix[i];
-  return true;
-}
-
-/* The eigenvectors of last time, moved unless they are near enough. */
+/* The eigenvectors of last time, moved unless they are near enough; by eigh the first time, while
+ * the statistics cannot have full rank, and when moving fails. */
 static bool renew_basis(mo_root_pass *pass, mo_root_block block, float *basis, float *work)
 {
   const size_t n = block.n;
   float *rest = work;
   size_t *order = (size_t *)(void *)mo_scratch_take(&rest, mo_order_floats(n));
+  const mo_root_rule *rule = pass->rule;
   mo_basis_result result = MO_BASIS_FAILED;
-  if (mo_sum_squares(basis, n * n) > 0.0) {
-    result = mo_basis_move(n, block.pair, pass->rule->tolerance, basis, order, rest);
+  if (rule->spanned > 0.0 && rule->spanned < (double)n) {
+    float *values = mo_scratch_take(&rest, n);
+    if (mo_basis_near(n, block.pair, rule->tolerance, basis, values, rest))
+      result = MO_BASIS_KEPT;
+  } else if (mo_sum_squares(basis, n * n) > 0.0) {
+    result = mo_basis_move(n, block.pair, rule->tolerance, basis, order, rest);
     pass->counts->retries += result == MO_BASIS_FAILED;
   }
   pass->renewed = pass->renewed || result != MO_BASIS_KEPT;
-  return result != MO_BASIS_FAILED || find_basis(pass, block, basis, work);
+  return result != MO_BASIS_FAILED ||
+         mo_basis_find(n, block.pair, rule->ladder, basis, work, pass->counts);
 }
 
 void mo_root_by_qr(mo_root_pass *pass, mo_root_block block, float *basis, float *work)

@@ -1,4 +1,4 @@
-/* unused_options.c - which options need which others. */
+/* unused_options.c - which options need which others, or go badly with them. */
 #include "train/unused_options.h"
 
 #include "train/groups.h"
@@ -92,10 +92,22 @@ static void tell_scalar(const train_options *run, const run_notices *notices)
                  run->options[i].name, run->optimizer);
 }
 
+static bool is_opt(const train_options *run, const char *name, const char *value)
+{
+  bool is = false; /* the last one counts */
+  for (size_t i = 0; i < run->option_count; i++)
+    if (!run->options[i].scalar && strcmp(run->options[i].name, name) == 0)
+      is = strcmp(run->options[i].value, value) == 0;
+  return is;
+}
+
 void unused_options_tell(const train_options *run, const run_notices *notices)
 {
   if (groups_are_alike(run)) tell_scalar(run, notices);
   for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
     if (!needs[i].used(run) && is_given(run, needs[i].name))
       run_notify(notices, "'%s' has no effect without %s", needs[i].name, needs[i].needs);
+  if (has_adapters(run) && is_opt(run, "radius", "ball"))
+    run_notify(notices, "opt.radius = ball keeps the norm of weights, but adapters start at 0: "
+                        "theirs is that of their first step");
 }

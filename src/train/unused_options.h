@@ -1,4 +1,5 @@
-/* unused_options.h - options that were given and change nothing, because another one is not. */
+/* unused_options.h - options that were given and change nothing, because another one is not, or
+ * not what they say, because another one is. */
 #ifndef MOUSSE_TRAIN_UNUSED_OPTIONS_H
 #define MOUSSE_TRAIN_UNUSED_OPTIONS_H
 

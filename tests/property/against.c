@@ -43,13 +43,14 @@ void give_inputs(const rig_param *p, uint64_t step, ref_optimizer *reference,
   }
 }
 
-double error_against(const char *algorithm, const size_t shape[2], const char *options,
-                     uint64_t steps, gradient_rule fill, const void *context)
+double error_of(const against *pair, const size_t shape[2], uint64_t steps, gradient_rule fill,
+                const void *context)
 {
   rig r;
-  rig_single(&r, NULL, algorithm, shape[0], shape[1], options);
+  rig_single(&r, NULL, pair->algorithm, shape[0], shape[1], pair->options);
   rig_param *p = &r.params[0];
-  ref_optimizer *reference = ref_create(algorithm, shape[0], shape[1], options);
+  ref_optimizer *reference =
+      ref_create(pair->reference, shape[0], shape[1], pair->reference_options);
   double *inputs[REF_INPUTS] = {NULL};
   double *start = to_double(p->value, p->count), *expected = ref_copy(start, p->count);
   for (uint64_t t = 1; t <= steps; t++) {
@@ -71,6 +72,13 @@ double error_against(const char *algorithm, const size_t shape[2], const char *o
   ref_free(reference);
   rig_stop(&r);
   return error;
+}
+
+double error_against(const char *algorithm, const size_t shape[2], const char *options,
+                     uint64_t steps, gradient_rule fill, const void *context)
+{
+  const against pair = {algorithm, options, algorithm, options};
+  return error_of(&pair, shape, steps, fill, context);
 }
 
 static void fill_rank(rig_param *p, const void *rank, uint64_t step)

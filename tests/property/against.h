@@ -26,6 +26,13 @@ typedef void (*gradient_rule)(rig_param *p, const void *context, uint64_t step);
 double error_against(const char *algorithm, const size_t shape[2], const char *options,
                      uint64_t steps, gradient_rule fill, const void *context);
 
+/* The same against the reference of another algorithm, with options of its own. */
+typedef struct against {
+  const char *algorithm, *options, *reference, *reference_options;
+} against;
+double error_of(const against *pair, const size_t shape[2], uint64_t steps, gradient_rule fill,
+                const void *context);
+
 /* 1 and a line of text when the error is not below the tolerance, else 0. */
 size_t check(const char *algorithm, const size_t shape[2], const char *options, size_t rank,
              double tolerance);

@@ -56,6 +56,66 @@ static void test_whole_sides_are_not_cut(void **state)
   }
 }
 
+/* What docs/optimizers.md says has no effect without other options, and has one with them. */
+static void test_options_that_need_others(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *without, *with, *option; /* NULL: there is none */
+  } rows[] = {
+      {"inner=sinkhorn", "inner=diag", "alpha=0.3"},
+      {"inner=rms", "inner=sum", "block=5"},
+      {"inner=fisher", "inner=kron", "stats_of=momentum"},
+      {"inner=rms", "inner=sum", "stats_when=after"},
+      {"inner=sinkhorn", "inner=sum", "stats_of=momentum"},
+      {"inner=rms", "inner=kron", "alpha=0.3"},
+      {"inner=fisher", "inner=sum", "alpha=0.3"},
+      {"inner=kl", "inner=fisher", "trace_norm=off"},
+      {"inner=rms", "inner=kron", "trace_norm=off"},
+      {"inner=kron", "inner=kl", "floors=absolute"},
+      {"inner=fisher", "inner=rms eps=0.01", "floors=absolute"},
+      {"inner=diag outer=on", "inner=diag outer=off eps=0.1", "floors=absolute"},
+      {"inner=sum", "inner=sinkhorn eps=0.01", "floors=absolute"},
+      {"inner=kron", "inner=rms", "gate=on"},
+      {"inner=rms refresh=qr", "inner=rms refresh=eigh", "refresh=cholesky"},
+      {"inner=sinkhorn refresh=qr", NULL, "refresh=cholesky"},
+      {"inner=kl refresh=qr", NULL, "refresh=cholesky"},
+      {"ortho=topk", "ortho=newton_schulz", "divisor=schatten4"},
+      {"ortho=low_rank", NULL, "divisor=schatten4"},
+      {"newton_schulz=exact", NULL, "divisor=schatten4"},
+      {"inner=kron outer=off", "inner=kron outer=on", "form=fused"},
+      {"inner=sum", NULL, "form=fused"},
+      {"inner=kron post=element", NULL, "form=fused"},
+      {"inner=kron newton_schulz=exact", NULL, "form=fused"},
+      {"inner=kron ortho=topk", NULL, "form=fused"},
+      {"norm=rms", "norm=keep", "post=scalar"},
+      {"norm=relative", "norm=nuclear", "post=scalar"},
+      {"inner=rms", "inner=kl", "outer=off"},
+      {"inner=sinkhorn", "inner=fisher", "outer=off"},
+      {"inner=rows", "inner=sum", "outer=off"},
+      {"inner=kron norm=rms", "inner=kron norm=keep", "graft=off"},
+      {"radius=ball", "radius=pin", "shape=rms"},
+      {"radius=ball", "radius=brake", "norm=rms"},
+      {"radius=ball inner=kron", "radius=pin inner=kron", "graft=off"},
+      {"radius=ball", "radius=pin", "weight_decay=1"},
+      {"radius=ball weight_decay=1", "radius=pin weight_decay=1", "decay=cautious"},
+      {"radius=ball floor_target=10", "radius=pin floor_target=10", "floor=matrix"},
+      {"radius=ball floor=matrix", "radius=ball floor=row floor_target=1", "shape=rms"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char base[200], options[240];
+    for (int with = 0; with < 2; with++) {
+      if (with == 1 && rows[i].with == NULL) continue;
+      snprintf(base, sizeof base, "%s refresh_every=2", with ? rows[i].with : rows[i].without);
+      snprintf(options, sizeof options, "%s %s", base, rows[i].option);
+      const double part = apart(options, 1, base);
+      /* form = fused, which may differ by rounding alone, differs not even by that */
+      const double rounding = strcmp(rows[i].option, "form=fused") == 0 ? 0 : 1e-6;
+      if ((part > rounding) != (with == 1)) fail_msg("%s: %.2g", options, part);
+    }
+  }
+}
+
 /* Roots are of statistics, before the step or after it, and have their scale alone. */
 static void test_statistics_are_scale_free(void **state)
 {
@@ -252,6 +312,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_whole_sides_are_not_cut),
+      cmocka_unit_test(test_options_that_need_others),
       cmocka_unit_test(test_statistics_are_scale_free),
       cmocka_unit_test(test_roots_are_computed_after_the_step_too),
       cmocka_unit_test(test_every_end_moves_the_weights),

@@ -36,6 +36,12 @@ static const row table[] = {
     {"caspr", "", 1e-2},
     {"caspr", "graft=sgd refresh_every=3 beta=0.9 eps=0.001 nesterov=0 weight_decay=0.1", 1e-2},
     {"caspr", "graft=none refresh_every=1 beta=0.95", 1e-2},
+    {"caspr", "block=20 graft=sgd", 1e-2},
+    {"caspr", "sides=small graft=none", 1e-2},
+    {"caspr", "sides=right block=9 refresh_every=2", 1e-2},
+    {"shampoo", "block=20 refresh_every=3", 1e-2},
+    {"shampoo", "sides=small", 1e-2},
+    {"shampoo", "sides=left block=15 graft=none max_precond_dim=40", 1e-2},
     {"fismo", "", 1e-2},
     {"fismo", "trace_norm=1 mu=0.8 refresh_every=3 graft=0 lr=0.001", 1e-2},
     {"fismo", "outer=0 beta=0.8 eps=0.1 newton_schulz=exact", 1e-2},
@@ -86,6 +92,24 @@ static const row table[] = {
     {"spectral", "kernel=many nesterov=0 youngest=1", 1e-3},
     {"spectral", "mu_schedule=warmup mu_warmup=12", 1e-3},
     {"spectral", "mu_schedule=cycle mu_warmup=6 mu_fall=10 mu_last=20 mu_end=0.5", 1e-3},
+    {"spectral", "post=rows", 1e-3},
+    {"spectral", "post=element", 1e-2},
+    {"spectral", "post=element graft=0 beta2=0.8", 1e-2},
+    {"spectral", "post=scalar", 1e-3},
+    {"spectral", "post=scalar mu=0.8 beta2=0.7 inner=rows nesterov=0", 1e-3},
+    {"spectral", "post=scalar mu_schedule=warmup mu_warmup=12 norm=keep", 1e-3},
+    {"spectral", "post=scalar inner=sign", 1e-2},
+    {"spectral", "post=scalar ortho=none", 1e-3},
+    {"spectral", "post=scalar ortho=none inner=sign", 1e-2},
+    {"spectral", "post=scalar kernel=two mix=0.3 mu2=0.8", 1e-3},
+    {"spectral", "norm=rms", 1e-3},
+    {"spectral", "norm=relative", 1e-3},
+    {"spectral", "norm=sqrt_rows shape=none", 1e-3},
+    {"spectral", "norm=sqrt_min newton_schulz=jordan5", 1e-3},
+    {"spectral", "norm=nuclear", 1e-3},
+    {"spectral", "norm=nuclear mu=0.5 post=scalar", 1e-3},
+    {"spectral", "norm=nuclear inner=sign lr=0.001", 1e-2},
+    {"spectral", "norm=nuclear ortho=none kernel=many", 1e-3},
     {"soapmuon", "gate=1", 2e-2},
     {"soapmuon", "gate=1 gate_floor=0.45 gate_cap=0.85 sides=small", 2e-2},
     /* the records of 2026: gate, brake, floor, pin, cautious decay, scheduled mu */
@@ -133,6 +157,99 @@ static void test_low_rank_against_the_references(void **state)
   for (size_t i = 0; i < sizeof low / sizeof *low; i++)
     for (size_t s = 1; s < SHAPES; s++)
       wrong += check(low[i].algorithm, shapes[s], low[i].options, 2, low[i].tolerance);
+  assert_int_equal(wrong, 0);
+}
+
+/* Rows from 1 to 1e-4. */
+static void fill_graded(rig_param *p, const void *context, uint64_t step)
+{
+  (void)context;
+  gradient(p, FULL, step);
+  for (size_t i = 0; i < p->count; i++)
+    p->grad[i] *= (float)pow(10, -4 * (double)(i / p->cols) / (double)(p->rows - 1));
+}
+
+/* Directions of small singular values are directions. */
+static void test_small_directions_against_the_references(void **state)
+{
+  (void)state;
+  static const against pairs[] = {
+      {"sumo", "rank=99 limit=0", "sumo", "rank=99 limit=0"},
+      {"sumo", "rank=12 mu=0.5", "sumo", "rank=12 mu=0.5"},
+      {"spectral", "ortho=low_rank rank=99 newton_schulz=exact", "muon", "newton_schulz=exact"},
+  };
+  static const size_t small[][2] = {{12, 30}, {30, 12}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    for (size_t s = 0; s < 2; s++) {
+      const double error = error_of(&pairs[i], small[s], STEPS, fill_graded, NULL);
+      if (error > 1e-3)
+        fail_msg("%s '%s' %zux%zu: error %.2g", pairs[i].algorithm, pairs[i].options,
+                 small[s][0], small[s][1], error);
+    }
+}
+
+/* A side that the first gradients cannot span has its basis by a rule while that is so: QR of
+ * statistics that have not full rank would be rounding. */
+static void test_roots_by_qr_against_the_references(void **state)
+{
+  (void)state;
+  static const row by_qr[] = {
+      {"mousse", "refresh=qr refresh_every=1", 1e-2},
+      {"mousse", "refresh=qr refresh_every=2 alpha=0.25 eps=0.001 block=30", 1e-2},
+      {"mousse", "refresh=qr refresh_every=3 outer=0 alpha=0.4 eps=0.01", 1e-2},
+      {"shampoo", "refresh=qr refresh_every=1 eps=0.001 graft=none", 1e-2},
+      {"shampoo", "refresh=qr refresh_every=4", 1e-2},
+      {"caspr", "refresh=qr refresh_every=2 eps=0.01 beta=0.9", 1e-2},
+      {"pmuon", "refresh=qr", 1e-2},
+      {"pmuon", "refresh=qr refresh_every=2 eps=0.001", 1e-2},
+  };
+  static const size_t longer[][2] = {{8, 50}, {50, 8}, {24, 48}, {20, 20}};
+  size_t wrong = 0;
+  for (size_t i = 0; i < sizeof by_qr / sizeof *by_qr; i++)
+    for (size_t s = 0; s < 4; s++)
+      wrong += check(by_qr[i].algorithm, longer[s], by_qr[i].options, FULL, by_qr[i].tolerance);
+  assert_int_equal(wrong, 0);
+}
+
+/* Gradients of 0 come first, as for LoRA's A, whose B starts at 0. */
+static void fill_late(rig_param *p, const void *context, uint64_t step)
+{
+  (void)context;
+  gradient(p, FULL, step);
+  if (step <= 2) memset(p->grad, 0, p->count * sizeof *p->grad);
+}
+
+static void test_late_gradients_against_the_references(void **state)
+{
+  (void)state;
+  static const row late[] = {
+      {"adamw", "", 1e-4},     {"lion", "", 1e-3},
+      {"sgd", "", 1e-4},       {"muon", "", 1e-3},
+      {"mousse", "", 1e-2},    {"shampoo", "", 1e-2},
+      {"soap", "", 3e-2},      {"normuon", "", 1e-3},
+      {"adamuon", "", 1e-2},   {"namo", "", 1e-3},
+      {"polargrad", "", 1e-3}, {"muon2", "", 1e-2},
+      {"asgo", "", 1e-2},      {"dasgo", "", 1e-3},
+      {"caspr", "", 1e-2},     {"fismo", "", 1e-2},
+      {"klshampoo", "", 2e-2}, {"klshampoo", "refresh_every=3", 2e-2},
+      {"klsoap", "", 2e-2},    {"klsoap", "refresh_every=3 mu=0.5", 2e-2},
+      {"pmuon", "", 1e-2},     {"soapmuon", "refresh_every=20", 2e-2},
+      {"sinksoap", "", 2e-2},  {"dion2", "", 1e-2},
+      {"sumo", "", 1e-2},      {"limuon", "", 1e-2},
+      {"kfac", "", 2e-2},      {"newtonmuon", "", 1e-2},
+      {"spectral", "", 1e-3},
+  };
+  size_t wrong = 0;
+  for (size_t i = 0; i < sizeof late / sizeof *late; i++)
+    for (size_t s = 0; s < SHAPES; s++) {
+      const row *q = &late[i];
+      const double error =
+          error_against(q->algorithm, shapes[s], q->options, STEPS, fill_late, NULL);
+      if (error < q->tolerance) continue;
+      print_error("%s %zux%zu '%s' after gradients of 0: error %.2g\n", q->algorithm,
+                  shapes[s][0], shapes[s][1], q->options, error);
+      wrong++;
+    }
   assert_int_equal(wrong, 0);
 }
 
@@ -199,6 +316,24 @@ static const reduction reductions[] = {
      "inner=fisher graft=1 nesterov=0 eps=0.001 trace_norm=0 weight_decay=0 refresh_every=1 "
      "mu=0",
      "fismo", "mu=0", 1e-3, "swt"},
+    /* the length of the momentum, as an average, whatever is orthogonalised */
+    {"spectral", "post=scalar nesterov=0 newton_schulz=jordan5", "namo",
+     "bias_correction=1 eps=1e-10", 1e-4, "swt"},
+    {"spectral", "post=scalar nesterov=0 newton_schulz=jordan5 inner=diag alpha=0 outer=0",
+     "namo", "bias_correction=1 eps=1e-10", 1e-4, "swt"},
+    {"spectral", "post=scalar ortho=topk fraction=1 nesterov=0 newton_schulz=jordan5", "namo",
+     "bias_correction=1 eps=1e-10", 1e-4, "swt"},
+    {"mousse", "alpha=0 post=scalar newton_schulz=jordan5", "namo",
+     "bias_correction=1 eps=1e-10", 1e-4, "swt"},
+    {"spectral", "norm=nuclear nesterov=0 newton_schulz=exact shape=none weight_decay=0",
+     "polargrad", "", 1e-4, "swt"},
+    {"spectral",
+     "norm=nuclear nesterov=0 newton_schulz=exact shape=none weight_decay=0 ortho=low_rank "
+     "rank=99 refresh_every=3",
+     "polargrad", "", 1e-4, "swt"},
+    {"mousse", "alpha=0 nesterov=1 post=element", "spectral", "post=element", 1e-4, "swt"},
+    {"mousse", "alpha=0 nesterov=1 post=element graft=0", "spectral", "post=element graft=0",
+     1e-4, "swt"},
     /* all lines, all directions */
     {"spectral", "ortho=topk fraction=1", "muon", "", 1e-4, "swt"},
     {"spectral", "ortho=topk fraction=1 inner=kron outer=0 form=plain", "spectral",
@@ -343,6 +478,9 @@ int main(void)
       cmocka_unit_test(test_against_the_references),
       cmocka_unit_test(test_narrow_matrices_against_the_references),
       cmocka_unit_test(test_low_rank_against_the_references),
+      cmocka_unit_test(test_small_directions_against_the_references),
+      cmocka_unit_test(test_roots_by_qr_against_the_references),
+      cmocka_unit_test(test_late_gradients_against_the_references),
       cmocka_unit_test(test_reductions),
       cmocka_unit_test(test_the_sum_is_made_of_its_parts),
       cmocka_unit_test(test_the_brake),

@@ -6,6 +6,7 @@
 #include "reference/parts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -399,6 +400,107 @@ static void test_short_sides_have_exact_bases(void **state)
   assert_false(auto_is_eigh(512));
 }
 
+static void fill_full(rig_param *p, const void *context, uint64_t step)
+{
+  (void)context;
+  gradient(p, FULL, step);
+}
+
+/* Means over tokens are small. */
+static void fill_small(rig_param *p, const void *context, uint64_t step)
+{
+  fill_full(p, context, step);
+  for (size_t i = 0; i < p->count; i++) p->grad[i] *= 0.01f;
+}
+
+/* The second moment of SOAP-Muon's basis follows it, also where eigh finds it anew. */
+static void test_second_moments_follow_a_basis_by_eigh(void **state)
+{
+  (void)state;
+  static const char *const ways[] = {"auto", "eigh"};
+  static const size_t shapes[][2] = {{20, 20}, {12, 30}, {30, 12}, {8, 50}};
+  for (size_t w = 0; w < 2; w++)
+    for (size_t s = 0; s < 4; s++) {
+      char options[256];
+      snprintf(options, sizeof options,
+               "inner=rms beta=0.9 beta2=0.9 eps=1e-8 refresh=%s refresh_every=2 "
+               "newton_schulz=exact12 divisor=schatten4 shape=jordan lr=0.0375 weight_decay=0",
+               ways[w]);
+      const against pair = {"spectral", options, "soapmuon", "refresh=eigh refresh_every=2"};
+      const double error = error_of(&pair, shapes[s], STEPS, fill_full, NULL);
+      if (error > 2e-2) fail_msg("%zux%zu: error %.2g", shapes[s][0], shapes[s][1], error);
+    }
+}
+
+/* The floor of inner = diag is relative unless it is asked to be absolute, as Muon^2's is. */
+static void test_floors_of_diag(void **state)
+{
+  (void)state;
+#define DIAG                                                                                   \
+  "inner=diag outer=0 alpha=0.5 eps=0.1 newton_schulz=jordan5 shape=jordan lr=0.1 "            \
+  "weight_decay=0.0125 "
+  static const against pairs[] = {
+      {"spectral", DIAG, "muon2", "eps=0.1 floors=relative"},
+      {"spectral", DIAG "alpha=0.25", "muon2", "eps=0.1 floors=relative alpha=0.25"},
+      {"spectral", DIAG "floors=absolute", "muon2", "eps=0.1"},
+  };
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    for (size_t s = 0; s < LIMIT_SHAPES; s++) {
+      const double error = error_of(&pairs[i], limit_shapes[s], STEPS, fill_small, NULL);
+      if (error > 1e-2) fail_msg("'%s': error %.2g", pairs[i].options, error);
+    }
+}
+
+/* Roots that are made after the step meet the next momentum. */
+static void test_statistics_after_the_step(void **state)
+{
+  (void)state;
+  static const against pairs[] = {
+      {"spectral", "inner=kron nesterov=0 stats_when=after refresh_every=3", "mousse",
+       "stats_when=after refresh_every=3"},
+      {"spectral", "inner=kron nesterov=0 stats_when=after refresh_every=1 outer=0 alpha=0.25",
+       "mousse", "stats_when=after refresh_every=1 outer=0 alpha=0.25"},
+  };
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    for (size_t s = 0; s < LIMIT_SHAPES; s++) {
+      const double error = error_of(&pairs[i], limit_shapes[s], STEPS, fill_full, NULL);
+      if (error > 1e-2) fail_msg("'%s': error %.2g", pairs[i].options, error);
+    }
+}
+
+/* A step relative to weights of 0 would leave them there: the first one is Muon's. A ball takes its
+ * radius from that step. */
+static void test_weights_that_start_at_zero(void **state)
+{
+  (void)state;
+  static const char *const rules[] = {"norm=relative", "radius=ball"};
+  for (size_t k = 0; k < 2; k++) {
+    rig muon, r;
+    rig_single(&muon, NULL, "spectral", 12, 20, "weight_decay=0 shape=none");
+    char options[64] = "weight_decay=0 shape=none ";
+    rig_single(&r, NULL, "spectral", 12, 20, strcat(options, rules[k]));
+    rig_param *p = &r.params[0];
+    memset(p->value, 0, p->count * sizeof *p->value);
+    memset(muon.params[0].value, 0, p->count * sizeof *p->value);
+    gradient(p, FULL, 1);
+    gradient(&muon.params[0], FULL, 1);
+    limit_step(&r);
+    limit_step(&muon);
+    assert_same_weights(&r, &muon);
+    double *before = to_double(p->value, p->count);
+    const double radius = ref_norm(before, p->count);
+    gradient(p, FULL, 2);
+    limit_step(&r);
+    double *after = to_double(p->value, p->count);
+    if (k == 0) assert_true(fabs(distance(after, before, p->count) / radius - 0.02) < 1e-5);
+    if (k == 1) assert_true(fabs(ref_norm(after, p->count) / radius - 1) < 1e-5);
+    free(after);
+    free(before);
+    rig_stop(&muon);
+    rig_stop(&r);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -415,6 +517,10 @@ int main(void)
       cmocka_unit_test(test_kfac_on_one_side),
       cmocka_unit_test(test_kfac_with_roots_of_statistics),
       cmocka_unit_test(test_short_sides_have_exact_bases),
+      cmocka_unit_test(test_second_moments_follow_a_basis_by_eigh),
+      cmocka_unit_test(test_floors_of_diag),
+      cmocka_unit_test(test_statistics_after_the_step),
+      cmocka_unit_test(test_weights_that_start_at_zero),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

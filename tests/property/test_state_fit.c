@@ -420,27 +420,25 @@ static void test_steps_without_a_corrected_momentum(void **state)
   }
 }
 
-/* Before version 4 a first step was due at 0 steps, whatever was in the arrays, and it still is when
- * their number is set after the load: soap makes its basis anew then, and no update. */
+/* Before version 4, 0 steps meant a first step. It is one when `steps` is set then: no update by soap. */
 static void test_no_steps_with_a_state(void **state)
 {
   (void)state;
-  rig r, loaded;
+  rig r;
   blob saved, stream;
   rig_single(&r, NULL, "soap", 4, 5, "weight_decay=0");
-  rig_single(&loaded, NULL, "soap", 4, 5, "weight_decay=0");
   run(&r, 1, 3);
   assert_int_equal(mousse_set_param(r.opt, "p0", "steps", 0), MOUSSE_OK);
   rig_save(&r, &saved);
   stream = stream_version(&saved, 3);
-  rig_load(&loaded, &stream);
-  assert_int_equal(mousse_set_param(loaded.opt, "p0", "steps", 10), MOUSSE_OK);
-  assert_true(!has_moved(&loaded, 4) && has_moved(&loaded, 5));
-  blob_free(&stream), blob_free(&saved);
-  rig_stop(&loaded), rig_stop(&r);
+  rig_load(&r, &stream);
+  assert_int_equal(mousse_set_param(r.opt, "p0", "steps", 10), MOUSSE_OK);
+  assert_true(!has_moved(&r, 4) && has_moved(&r, 5));
+  blob_free(&stream), blob_free(&saved), rig_stop(&r);
 }
 
-/* No gradient in the first step: no subspace either, until there is one. */
+/* No gradient in the first step: no subspace either, until there is one; and klshampoo, which divides
+ * by eigenvalues relative to the first one, still waits for it. */
 static void test_a_first_gradient_of_zero(void **state)
 {
   (void)state;
@@ -451,8 +449,10 @@ static void test_a_first_gradient_of_zero(void **state)
     memset(r.params[0].grad, 0, 20 * sizeof(float));
     if (r.params[0].inputs[0] != NULL) fill_inputs(&r.params[0], 0);
     assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
-    for (uint64_t t = 2; t <= 4; t++)
-      if (!has_moved(&r, t)) fail_msg("%s stands still in step %d", algorithm, (int)t);
+    for (uint64_t t = 2; t <= 4; t++) {
+      const bool waits = t == 2 && strcmp(algorithm, "klshampoo") == 0;
+      if (has_moved(&r, t) == waits) fail_msg("%s is wrong in step %d", algorithm, (int)t);
+    }
     rig_stop(&r);
   }
 }

@@ -11,7 +11,8 @@
  *            U <- U/(1-mu^t)                                                     (none)
  *     W <- W*(1 - lr*weight_decay) - lr*U
  *
- * Statistics that are 0 have the power I. Defaults: lr .001, mu .9, beta .999, beta2 .999, eps
+ * Statistics that are 0, and sides not among `sides`, have the power I. block: each diagonal block by
+ * itself. refresh = qr: as parts.h has it. Defaults: lr .001, mu .9, beta .999, beta2 .999, eps
  * 1e-6, refresh_every 20, weight_decay 0.
  */
 #include "reference/dense.h"
@@ -20,22 +21,37 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOMENTUM, SECOND, LEFT, RIGHT, POWER_LEFT, POWER_RIGHT };
+enum { MOMENTUM, SECOND, LEFT, RIGHT, POWER_LEFT, POWER_RIGHT, BASIS_LEFT, BASIS_RIGHT };
 
 static void layout(const ref_optimizer *r, size_t counts[REF_PARTS])
 {
   counts[MOMENTUM] = counts[SECOND] = r->rows * r->cols;
-  counts[LEFT] = counts[POWER_LEFT] = r->rows * r->rows;
-  counts[RIGHT] = counts[POWER_RIGHT] = r->cols * r->cols;
+  counts[LEFT] = counts[POWER_LEFT] = counts[BASIS_LEFT] = r->rows * r->rows;
+  counts[RIGHT] = counts[POWER_RIGHT] = counts[BASIS_RIGHT] = r->cols * r->cols;
 }
 
-static void root(const ref_optimizer *r, size_t n, const double *s, double *out)
+static void root(const ref_optimizer *r, size_t n, double *s, double *basis, double *out)
 {
   const double damping = ref_number(r, "eps", 1e-6) * ref_trace(n, s) / (double)n;
-  if (damping > 0) ref_power(n, s, -0.25, damping, 0, out);
+  double *values = ref_zeros(n), *vectors = ref_zeros(n * n);
+  ref_decompose(r, n, s, basis, values, vectors);
+  if (damping > 0) ref_power_of(n, values, vectors, -0.25, damping, 0, out);
+  free(vectors);
+  free(values);
   const double correction = 1 - pow(ref_number(r, "beta", 0.999), (double)r->t);
   ref_scale(out, n * n, pow(correction, 0.25));
   if (damping <= 0) ref_identity(n, out);
+}
+
+static void refresh(const ref_optimizer *r, int left)
+{
+  const size_t n = left ? r->rows : r->cols;
+  double *power = r->part[left ? POWER_LEFT : POWER_RIGHT];
+  if (ref_has_side(r, REF_BOTH, left))
+    ref_by_blocks(r, n, r->part[left ? LEFT : RIGHT], root,
+                  r->part[left ? BASIS_LEFT : BASIS_RIGHT], power);
+  else
+    ref_identity(n, power);
 }
 
 /* u <- a*u + u*c */
@@ -74,8 +90,8 @@ static void step(ref_optimizer *r, double *w, const double *g)
   ref_average_left(m, n, g, beta, r->part[LEFT]);
   ref_average_right(m, n, g, beta, r->part[RIGHT]);
   if (ref_due(r, 20)) {
-    root(r, m, r->part[LEFT], r->part[POWER_LEFT]);
-    root(r, n, r->part[RIGHT], r->part[POWER_RIGHT]);
+    refresh(r, 1);
+    refresh(r, 0);
   }
   ref_momentum(m * n, g, ref_number(r, "mu", 0.9), ref_number(r, "nesterov", 1) != 0,
                r->part[MOMENTUM], x);

@@ -17,8 +17,10 @@
  *        While t*min(m,n) < the dimension: the eigenvectors instead, as at t = 1.
  *
  * floors absolute: start .1, d = 1, floor 1, eps as it is. floors relative [default]: start and d
- * are the RMS of the first gradient (1 if that is 0), floor = mean(lam), eps times the root of the product
- * of both means (klsoap: times the root of mean(v)).
+ * are the RMS of the first gradient, floor = mean(lam), eps times the root of the product of both
+ * means (klsoap: times the root of mean(v)). While that RMS would be 0 there are no L, R and lam, and
+ * 0/0 in U is 0; the first other gradient takes the place of step 3 and 4 with what t = 1 does to
+ * L, R, Q and lam.
  * Defaults: lr 1e-4, mu .9, beta .98, beta2 .98, eps 1e-8, weight_decay .01, refresh_every 10.
  */
 #include "reference/dense.h"
@@ -56,7 +58,12 @@ static void start(ref_optimizer *r, const double *g)
 {
   const size_t m = r->rows, n = r->cols;
   const double rms = ref_norm(g, m * n) / sqrt((double)(m * n));
-  const double first = !relative(r) ? 0.1 : rms > 0 ? rms : 1;
+  const double first = relative(r) ? rms : 0.1;
+  if (first == 0) { /* no statistics, and any basis */
+    ref_identity(m, r->part[BASIS_LEFT]);
+    ref_identity(n, r->part[BASIS_RIGHT]);
+    return;
+  }
   ref_average_left(m, n, g, ref_number(r, "beta", 0.98), r->part[LEFT]);
   ref_average_right(m, n, g, ref_number(r, "beta", 0.98), r->part[RIGHT]);
   ref_scale(r->part[LEFT], m * m, 1 / (double)n / (relative(r) ? first : 1));
@@ -87,7 +94,7 @@ static void whiten(ref_optimizer *r, const double *g, double *u)
   ref_momentum(m * n, g, ref_number(r, "mu", 0.9), 0, r->part[FIRST], u);
   to_basis(r, u);
   for (size_t i = 0; i < m * n; i++) {
-    const double h = 1 / sqrt(left[i / n] * right[i % n]);
+    const double both = left[i / n] * right[i % n], h = both > 0 ? 1 / sqrt(both) : 0;
     u[i] *= h / (1 + eps * h);
   }
 }
@@ -179,8 +186,14 @@ static void step(ref_optimizer *r, int soap, double *w, const double *g)
     whiten(r, g, u);
   from_basis(r, u);
   for (size_t i = 0; i < count; i++) w[i] = (w[i] - lr * u[i]) * (1 - lr * decay);
-  statistics(r, g);
-  if (ref_due(r, 10)) {
+  if (r->part[VALUES_LEFT][0] == 0) {
+    if (soap) from_basis(r, r->part[FIRST]);
+    start(r, g);
+    if (soap) to_basis(r, r->part[FIRST]);
+  } else {
+    statistics(r, g);
+  }
+  if (ref_due(r, 10) && r->part[VALUES_LEFT][0] > 0) {
     if (soap) from_basis(r, r->part[FIRST]);
     turn(r, r->rows, r->part[LEFT], r->part[BASIS_LEFT]);
     turn(r, r->cols, r->part[RIGHT], r->part[BASIS_RIGHT]);

@@ -5,8 +5,10 @@
  *     when (t-1) mod refresh_every == 0, for each side (and each diagonal block of it):
  *         Lc = L/(1-beta^t)            (bias_correction on, else L)
  *         Lt = Lc*d/(tr(Lc)+eps)       (trace_norm on, else Lc; d = the block's dimension)
- *         (lam, Q) = eigh(Lt + eps*I);  lam += max(0, -min(lam)) + eps
+ *         (lam, Q) = eigh(Lt + eps*I), or refresh = qr (parts.h);  lam += max(0, -min(lam)) + eps
  *         P = Q diag(lam^-alpha) Q^T
+ *         (stats_when = after, of the library's `spectral`: when the weights have moved; P = I till
+ *         then)
  *     X = P_L*X0*P_R;  N = NS(X);  gamma = ||N||_F
  *     U = P_L*N*P_R, grafted to U*gamma/||U||_F   (outer off: U = N)
  *     W <- W*(1 - lr*weight_decay) - lr*shape*U
@@ -15,20 +17,20 @@
  * is the side of the smaller dimension, left when square. U = 0 is not grafted.
  */
 #include "reference/dense.h"
-#include "reference/reference.h"
+#include "reference/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOMENTUM, LEFT, RIGHT, POWER_LEFT, POWER_RIGHT };
+enum { MOMENTUM, LEFT, RIGHT, POWER_LEFT, POWER_RIGHT, BASIS_LEFT, BASIS_RIGHT };
 enum { BOTH, LEFT_ONLY, RIGHT_ONLY, SMALL };
 
 static void layout(const ref_optimizer *r, size_t counts[REF_PARTS])
 {
   counts[MOMENTUM] = r->rows * r->cols;
-  counts[LEFT] = counts[POWER_LEFT] = r->rows * r->rows;
-  counts[RIGHT] = counts[POWER_RIGHT] = r->cols * r->cols;
+  counts[LEFT] = counts[POWER_LEFT] = counts[BASIS_LEFT] = r->rows * r->rows;
+  counts[RIGHT] = counts[POWER_RIGHT] = counts[BASIS_RIGHT] = r->cols * r->cols;
 }
 
 static int uses(const ref_optimizer *r, int side)
@@ -40,47 +42,20 @@ static int uses(const ref_optimizer *r, int side)
          sides == (side == LEFT ? LEFT_ONLY : RIGHT_ONLY);
 }
 
-/* out = (normalised, damped s)^-alpha for one symmetric d x d block. */
-static void inverse_power(const ref_optimizer *r, size_t d, double *s, double *out)
+/* out = (normalised, damped s)^-alpha for one symmetric d x d block with the basis q. */
+static void inverse_power(const ref_optimizer *r, size_t d, double *s, double *q, double *out)
 {
   const double eps = ref_number(r, "eps", 1e-5), alpha = ref_number(r, "alpha", 0.125);
-  double *values = ref_zeros(d), *vectors = ref_zeros(d * d), trace = 0;
+  double *values = ref_zeros(d), *vectors = ref_zeros(d * d), lowest = 0;
   ref_scale(s, d * d, 1 / ref_correction(r, ref_number(r, "beta", 0.95), r->t));
-  for (size_t i = 0; i < d; i++) trace += s[i * d + i];
-  if (ref_number(r, "trace_norm", 1) != 0) ref_scale(s, d * d, (double)d / (trace + eps));
-  for (size_t i = 0; i < d; i++) s[i * d + i] += eps;
-  ref_eigh(d, s, values, vectors);
-  const double shift = fmax(0, -values[0]) + eps;
-  for (size_t k = 0; k < d; k++) {
-    const double power = pow(values[k] + shift, -alpha);
-    for (size_t i = 0; i < d; i++)
-      for (size_t j = 0; j < d; j++)
-        out[i * d + j] += power * vectors[i * d + k] * vectors[j * d + k];
-  }
+  if (ref_number(r, "trace_norm", 1) != 0)
+    ref_scale(s, d * d, (double)d / (ref_trace(d, s) + eps));
+  ref_decompose(r, d, s, q, values, vectors);
+  for (size_t k = 0; k < d; k++) lowest = fmin(lowest, values[k] + eps);
+  for (size_t k = 0; k < d; k++) values[k] += eps - lowest;
+  ref_power_of(d, values, vectors, -alpha, eps, 0, out);
   free(vectors);
   free(values);
-}
-
-static void copy_block(size_t d, const double *from, size_t from_stride, double *to,
-                       size_t to_stride)
-{
-  for (size_t i = 0; i < d; i++)
-    memcpy(to + i * to_stride, from + i * from_stride, d * sizeof *to);
-}
-
-/* The inverse power of each diagonal block of s (n x n); 0 elsewhere. */
-static void refresh(const ref_optimizer *r, size_t n, const double *s, double *power)
-{
-  const size_t block = (size_t)ref_number(r, "block", 0);
-  for (size_t first = 0, d; first < n; first += d) {
-    d = block > 0 && n - first > block ? block : n - first;
-    double *part = ref_zeros(d * d), *out = ref_zeros(d * d);
-    copy_block(d, s + first * n + first, n, part, d);
-    inverse_power(r, d, part, out);
-    copy_block(d, out, d, power + first * n + first, n);
-    free(out);
-    free(part);
-  }
 }
 
 /* x <- P_L * x * P_R */
@@ -99,8 +74,21 @@ static void whiten(const ref_optimizer *r, double *x)
   free(product);
 }
 
+static void refresh(const ref_optimizer *r)
+{
+  if (!ref_due(r, 10)) return;
+  if (uses(r, LEFT))
+    ref_by_blocks(r, r->rows, r->part[LEFT], inverse_power, r->part[BASIS_LEFT],
+                  r->part[POWER_LEFT]);
+  if (uses(r, RIGHT))
+    ref_by_blocks(r, r->cols, r->part[RIGHT], inverse_power, r->part[BASIS_RIGHT],
+                  r->part[POWER_RIGHT]);
+}
+
 static void step(ref_optimizer *r, double *w, const double *g)
 {
+  static const char *const whens[] = {"before", "after", NULL};
+  const int after = ref_choice(r, "stats_when", whens, 0) == 1;
   const size_t m = r->rows, n = r->cols, count = m * n;
   const double mu = ref_number(r, "mu", 0.95), beta = ref_number(r, "beta", 0.95);
   const int nesterov = ref_number(r, "nesterov", 0) != 0;
@@ -111,10 +99,11 @@ static void step(ref_optimizer *r, double *w, const double *g)
   }
   if (uses(r, LEFT)) ref_average_left(m, n, g, beta, r->part[LEFT]);
   if (uses(r, RIGHT)) ref_average_right(m, n, g, beta, r->part[RIGHT]);
-  if ((r->t - 1) % (uint64_t)ref_number(r, "refresh_every", 10) == 0) {
-    if (uses(r, LEFT)) refresh(r, m, r->part[LEFT], r->part[POWER_LEFT]);
-    if (uses(r, RIGHT)) refresh(r, n, r->part[RIGHT], r->part[POWER_RIGHT]);
+  if (r->t == 1) {
+    ref_identity(m, r->part[POWER_LEFT]);
+    ref_identity(n, r->part[POWER_RIGHT]);
   }
+  if (!after) refresh(r);
   whiten(r, x);
   ref_newton_schulz(r, x, u);
   if (ref_number(r, "outer", 1) != 0) {
@@ -124,6 +113,7 @@ static void step(ref_optimizer *r, double *w, const double *g)
     if (ref_number(r, "graft", 1) != 0 && norm > 0) ref_scale(u, count, gamma / norm);
   }
   ref_apply_spectral(r, w, u);
+  if (after) refresh(r);
   free(u);
   free(x);
 }

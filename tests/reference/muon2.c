@@ -3,6 +3,7 @@
  *     M <- mu*M + (1-mu)*G;  X0 = (1-mu)*G + mu*M        (nesterov [on], else M)
  *     v <- beta2*v + (1-beta2)*G^2
  *     outer off:  D = v^alpha + eps;                          U = NS(X0/D)
+ *                 (floors = relative, of the library's `spectral`: v^alpha + eps*mean(v^alpha))
  *     outer on:   D = v^alpha + eps_rel*mean(v^alpha);        N = NS(X0/D);  U = N/D
  *                 graft [on]: U <- U*||N||/||U||
  *     W <- W*(1 - lr*weight_decay) - lr*shape*U
@@ -42,8 +43,10 @@ static void step(ref_optimizer *r, double *w, const double *g)
     d[i] = pow(*v, alpha);
     mean += d[i] / (double)count;
   }
-  const double floor =
-      outer ? ref_number(r, "eps_rel", 1e-3) * mean : ref_number(r, "eps", 1e-10);
+  static const char *const floors[] = {"relative", "absolute", NULL};
+  const int relative = ref_choice(r, "floors", floors, 1) == 0;
+  const double eps = ref_number(r, "eps", 1e-10) * (relative ? mean : 1);
+  const double floor = outer ? ref_number(r, "eps_rel", 1e-3) * mean : eps;
   for (size_t i = 0; i < count; i++) d[i] += floor;
   divide(count, d, x);
   ref_orthogonalise(r, REF_JORDAN5, REF_FROBENIUS, r->rows, r->cols, x, u);

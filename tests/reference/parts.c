@@ -48,6 +48,14 @@ void ref_power(size_t n, const double *s, double power, double damping, double c
 {
   double *values = ref_zeros(n), *vectors = ref_zeros(n * n);
   ref_eigh(n, s, values, vectors);
+  ref_power_of(n, values, vectors, power, damping, cut, out);
+  free(vectors);
+  free(values);
+}
+
+void ref_power_of(size_t n, const double *values, const double *vectors, double power,
+                  double damping, double cut, double *out)
+{
   memset(out, 0, n * n * sizeof *out);
   for (size_t k = 0; k < n; k++) {
     const double value = fmax(values[k], 0) + damping;
@@ -56,8 +64,76 @@ void ref_power(size_t n, const double *s, double power, double damping, double c
       for (size_t j = 0; j < n; j++)
         out[i * n + j] += pow(value, power) * vectors[i * n + k] * vectors[j * n + k];
   }
-  free(vectors);
-  free(values);
+}
+
+static void copy_block(size_t d, const double *from, size_t from_stride, double *to,
+                       size_t to_stride)
+{
+  for (size_t i = 0; i < d; i++)
+    memcpy(to + i * to_stride, from + i * from_stride, d * sizeof *to);
+}
+
+void ref_by_blocks(const ref_optimizer *r, size_t n, const double *s, ref_root root,
+                   double *basis, double *power)
+{
+  const size_t block = (size_t)ref_number(r, "block", 0);
+  for (size_t first = 0, d; first < n; first += d) {
+    d = block > 0 && n - first > block ? block : n - first;
+    double *part = ref_zeros(d * d), *out = ref_zeros(d * d), *q = ref_zeros(d * d);
+    copy_block(d, s + first * n + first, n, part, d);
+    copy_block(d, basis + first * n + first, n, q, d);
+    root(r, d, part, q, out);
+    copy_block(d, q, d, basis + first * n + first, n);
+    copy_block(d, out, d, power + first * n + first, n);
+    free(q);
+    free(out);
+    free(part);
+  }
+}
+
+/* image = s*q; quotients = diag(q^T*s*q) */
+static void rayleigh(size_t n, const double *s, const double *q, double *image,
+                     double *quotients)
+{
+  ref_multiply(n, n, n, s, q, image);
+  memset(quotients, 0, n * sizeof *quotients);
+  for (size_t i = 0; i < n * n; i++) quotients[i % n] += q[i] * image[i];
+}
+
+static void move_basis(size_t n, const double *s, double *q)
+{
+  double *image = ref_zeros(n * n), *sorted = ref_zeros(n * n), *quotients = ref_zeros(n);
+  rayleigh(n, s, q, image, quotients);
+  for (size_t k = 0; k < n; k++) { /* the largest that is left, the first of equal ones */
+    size_t best = 0;
+    for (size_t j = 1; j < n; j++)
+      if (quotients[j] > quotients[best]) best = j;
+    for (size_t i = 0; i < n; i++) sorted[i * n + k] = image[i * n + best];
+    quotients[best] = -HUGE_VAL;
+  }
+  ref_qr(n, sorted, q);
+  free(quotients);
+  free(sorted);
+  free(image);
+}
+
+void ref_decompose(const ref_optimizer *r, size_t n, const double *s, double *q, double *values,
+                   double *vectors)
+{
+  static const char *const ways[] = {"auto", "eigh", "qr", "cholesky", NULL};
+  const size_t small = r->rows < r->cols ? r->rows : r->cols;
+  if (ref_choice(r, "refresh", ways, 0) != 2) {
+    ref_eigh(n, s, values, vectors);
+    return;
+  }
+  if (r->t == 1 || r->t * small < n)
+    ref_eigenbasis(n, s, q);
+  else
+    move_basis(n, s, q);
+  double *image = ref_zeros(n * n);
+  rayleigh(n, s, q, image, values);
+  memcpy(vectors, q, n * n * sizeof *vectors);
+  free(image);
 }
 
 void ref_sandwich(size_t m, size_t n, const double *left, const double *right, double *x)

@@ -29,6 +29,24 @@ void ref_rescale(size_t count, double wanted, double *u);
 void ref_power(size_t n, const double *s, double power, double damping, double cut,
                double *out);
 
+/* out = sum_k (max(values_k, 0) + damping)^power v_k*v_k^T, without those of at most `cut`. */
+void ref_power_of(size_t n, const double *values, const double *vectors, double power,
+                  double damping, double cut, double *out);
+
+/* Eigenvalues and eigenvectors (columns) of s, in any order, by the option refresh: exactly, or with
+ * qr by the basis q that is kept: ref_eigenbasis at t = 1 and while t*min(m,n) < n, for then s has
+ * not full rank; else the orthogonal factor of s*q, columns by falling diag(q^T*s*q). values are
+ * diag(q^T*s*q) of the new one. */
+void ref_decompose(const ref_optimizer *r, size_t n, const double *s, double *q, double *values,
+                   double *vectors);
+
+/* The same for each diagonal block of s (n x n), of at most `block` [0: n]; power is 0 elsewhere. root
+ * makes one of a d x d block, which it may change, and of its basis. */
+typedef void (*ref_root)(const ref_optimizer *r, size_t d, double *s, double *basis,
+                         double *power);
+void ref_by_blocks(const ref_optimizer *r, size_t n, const double *s, ref_root root,
+                   double *basis, double *power);
+
 /* x (m x n) <- left*x*right; NULL is the identity. */
 void ref_sandwich(size_t m, size_t n, const double *left, const double *right, double *x);
 

@@ -8,7 +8,7 @@
  *     U = NS(P_A*x*P_C)
  *     W <- W*(1 - lr*weight_decay) - lr*shape*U
  *
- * The power is exact (the published program takes one step of orthogonal iteration, and scales P
+ * The power is exact, or that of the option refresh = qr (parts.h) (the published program takes one step of orthogonal iteration, and scales P
  * otherwise, which Newton-Schulz does not see). Defaults: lr .035, mu .95, beta .95, alpha .3, eps
  * 1e-6, refresh_every 1, weight_decay .025, exact12, shape jordan.
  */
@@ -18,18 +18,29 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOMENTUM, LEFT, RIGHT, POWER_LEFT, POWER_RIGHT };
+enum { MOMENTUM, LEFT, RIGHT, POWER_LEFT, POWER_RIGHT, BASIS_LEFT, BASIS_RIGHT };
 
 static void layout(const ref_optimizer *r, size_t counts[REF_PARTS])
 {
   counts[MOMENTUM] = r->rows * r->cols;
-  counts[LEFT] = counts[POWER_LEFT] = r->rows * r->rows;
-  counts[RIGHT] = counts[POWER_RIGHT] = r->cols * r->cols;
+  counts[LEFT] = counts[POWER_LEFT] = counts[BASIS_LEFT] = r->rows * r->rows;
+  counts[RIGHT] = counts[POWER_RIGHT] = counts[BASIS_RIGHT] = r->cols * r->cols;
+}
+
+static void power_of(const ref_optimizer *r, size_t d, const double *s, double *basis,
+                     double *power)
+{
+  double *values = ref_zeros(d), *vectors = ref_zeros(d * d);
+  ref_decompose(r, d, s, basis, values, vectors);
+  ref_power_of(d, values, vectors, -ref_number(r, "alpha", 0.3), ref_number(r, "eps", 1e-6), 0,
+               power);
+  free(vectors);
+  free(values);
 }
 
 /* One side: x is d x e. */
 static void move(const ref_optimizer *r, size_t d, size_t e, const double *x, double *s,
-                 double *power)
+                 double *power, double *basis)
 {
   const double beta = ref_number(r, "beta", 0.95);
   double *gram = ref_zeros(d * d);
@@ -40,7 +51,7 @@ static void move(const ref_optimizer *r, size_t d, size_t e, const double *x, do
   if (trace > 0) ref_scale(gram, d * d, (double)d / trace);
   if (ref_due(r, 1)) {
     if (trace > 0)
-      ref_power(d, gram, -ref_number(r, "alpha", 0.3), ref_number(r, "eps", 1e-6), 0, power);
+      power_of(r, d, gram, basis, power);
     else
       ref_identity(d, power);
   }
@@ -55,8 +66,8 @@ static void step(ref_optimizer *r, double *w, const double *g)
   ref_momentum(m * n, g, ref_number(r, "mu", 0.95), ref_number(r, "nesterov", 1) != 0,
                r->part[MOMENTUM], x);
   ref_transpose(m, n, x, across);
-  move(r, m, n, x, r->part[LEFT], r->part[POWER_LEFT]);
-  move(r, n, m, across, r->part[RIGHT], r->part[POWER_RIGHT]);
+  move(r, m, n, x, r->part[LEFT], r->part[POWER_LEFT], r->part[BASIS_LEFT]);
+  move(r, n, m, across, r->part[RIGHT], r->part[POWER_RIGHT], r->part[BASIS_RIGHT]);
   ref_sandwich(m, n, left ? r->part[POWER_LEFT] : NULL, right ? r->part[POWER_RIGHT] : NULL, x);
   ref_orthogonalise(r, REF_EXACT12, REF_FROBENIUS, m, n, x, u);
   ref_apply(r, (ref_finish){0.035, 0.025, REF_JORDAN}, w, u);

@@ -9,35 +9,46 @@
  *     graft: U <- U * ||Mhat/(sqrt(vhat)+1e-8)||_F/||U||_F (adam), ||Mhat||_F/||U||_F (sgd)
  *     W <- W*(1 - lr*weight_decay) - lr*U
  *
- * bias_correction off leaves out all three corrections. A side longer than max_precond_dim has
- * P = I; the other keeps the power -1/4. Statistics that are zero have P = I. U = 0 is not
- * grafted. Defaults: lr 1e-3, beta1 .9, beta2 .95, eps 1e-6, refresh_every 10, graft adam.
+ * bias_correction off leaves out all three corrections. A side longer than max_precond_dim, or not
+ * among `sides`, has P = I; the other keeps the power -1/4. block: each diagonal block by itself. Statistics that are zero have P = I. U = 0 is not
+ * grafted. refresh = qr: eigenvalues and eigenvectors as parts.h has them. Defaults: lr 1e-3, beta1 .9, beta2 .95, eps 1e-6, refresh_every 10, graft adam.
  */
 #include "reference/dense.h"
-#include "reference/reference.h"
+#include "reference/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_MOMENT, SECOND_MOMENT, LEFT, RIGHT, POWER_LEFT, POWER_RIGHT };
+enum {
+  FIRST_MOMENT,
+  SECOND_MOMENT,
+  LEFT,
+  RIGHT,
+  POWER_LEFT,
+  POWER_RIGHT,
+  BASIS_LEFT,
+  BASIS_RIGHT
+};
 enum { ADAM, SGD, NONE };
 
 static void layout(const ref_optimizer *r, size_t counts[REF_PARTS])
 {
   counts[FIRST_MOMENT] = counts[SECOND_MOMENT] = r->rows * r->cols;
-  counts[LEFT] = counts[POWER_LEFT] = r->rows * r->rows;
-  counts[RIGHT] = counts[POWER_RIGHT] = r->cols * r->cols;
+  counts[LEFT] = counts[POWER_LEFT] = counts[BASIS_LEFT] = r->rows * r->rows;
+  counts[RIGHT] = counts[POWER_RIGHT] = counts[BASIS_RIGHT] = r->cols * r->cols;
 }
 
-static void inverse_fourth_root(const ref_optimizer *r, size_t n, const double *s, double *out)
+static void inverse_fourth_root(const ref_optimizer *r, size_t n, double *s, double *basis,
+                                double *out)
 {
   const double correction = ref_correction(r, ref_number(r, "beta2", 0.95), r->t);
   double *values = ref_zeros(n), *vectors = ref_zeros(n * n);
-  ref_eigh(n, s, values, vectors);
-  const double largest = values[n - 1] / correction;
+  ref_decompose(r, n, s, basis, values, vectors);
+  double largest = 0;
+  for (size_t k = 0; k < n; k++) largest = fmax(largest, values[k] / correction);
   const double damping = ref_number(r, "eps", 1e-6) * largest;
-  const int is_identity = largest <= 0 || (double)n > ref_number(r, "max_precond_dim", 10000);
+  const int is_identity = largest <= 0;
   memset(out, 0, n * n * sizeof *out);
   for (size_t k = 0; k < n; k++) {
     const double value = fmax(values[k] / correction, 0) + damping;
@@ -48,6 +59,17 @@ static void inverse_fourth_root(const ref_optimizer *r, size_t n, const double *
   }
   free(vectors);
   free(values);
+}
+
+static void refresh(const ref_optimizer *r, int left)
+{
+  const size_t n = left ? r->rows : r->cols;
+  double *power = r->part[left ? POWER_LEFT : POWER_RIGHT];
+  if (!ref_has_side(r, REF_BOTH, left) || (double)n > ref_number(r, "max_precond_dim", 10000))
+    ref_identity(n, power);
+  else
+    ref_by_blocks(r, n, r->part[left ? LEFT : RIGHT], inverse_fourth_root,
+                  r->part[left ? BASIS_LEFT : BASIS_RIGHT], power);
 }
 
 /* The norm that the update is given; negative: its own. */
@@ -75,8 +97,8 @@ static void step(ref_optimizer *r, double *w, const double *g)
   ref_average_left(m, n, g, beta2, r->part[LEFT]);
   ref_average_right(m, n, g, beta2, r->part[RIGHT]);
   if ((r->t - 1) % (uint64_t)ref_number(r, "refresh_every", 10) == 0) {
-    inverse_fourth_root(r, m, r->part[LEFT], r->part[POWER_LEFT]);
-    inverse_fourth_root(r, n, r->part[RIGHT], r->part[POWER_RIGHT]);
+    refresh(r, 1);
+    refresh(r, 0);
   }
   for (size_t i = 0; i < count; i++) {
     double *moment = &r->part[FIRST_MOMENT][i], *square = &r->part[SECOND_MOMENT][i];

@@ -9,6 +9,8 @@
  *         t = 1, or t*min(m,n) < dimension:  Q = the eigenvectors, largest first
  *         later:  order the columns of Q by diag(Q^T*L*Q), largest first, v with them;
  *                 Q <- the orthogonal factor of L*Q
+ *         refresh = eigh (of the library's `spectral`), t > 1:  v as in `later`, and
+ *                 Q = the eigenvectors, largest first
  *
  * gate on: Y = X*||X0||_4/||X||_4;  X = X0 + g*(Y - X0), rescaled to ||X0||_4, with
  *     g = clip((cos(Y,X0) - .2)/.8, 0, 1)*clip(cos(Y,G)/max(cos(X0,G), 1e-8), 0, 1), then clipped to
@@ -112,6 +114,12 @@ static void permute_second_moment(ref_optimizer *r, int left, const size_t *orde
   free(old);
 }
 
+static int by_eigh(const ref_optimizer *r)
+{
+  static const char *const ways[] = {"auto", "eigh", "qr", NULL};
+  return ref_choice(r, "refresh", ways, 2) < 2;
+}
+
 static void turn(ref_optimizer *r, int left)
 {
   const size_t n = left ? r->rows : r->cols;
@@ -125,7 +133,10 @@ static void turn(ref_optimizer *r, int left)
   falling(n, estimates, order);
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < n; j++) sorted[i * n + j] = image[i * n + order[j]];
-  ref_qr(n, sorted, q);
+  if (by_eigh(r))
+    ref_eigenbasis(n, s, q);
+  else
+    ref_qr(n, sorted, q);
   permute_second_moment(r, left, order);
   free(order);
   free(estimates);
@@ -137,7 +148,7 @@ static void refresh(ref_optimizer *r, int left)
 {
   const size_t n = left ? r->rows : r->cols, small = r->rows < r->cols ? r->rows : r->cols;
   if (!ref_has_side(r, REF_BOTH, left)) return;
-  if (r->t == 1 || r->t * small < n)
+  if (r->t == 1 || (r->t * small < n && !by_eigh(r)))
     ref_eigenbasis(n, r->part[left ? LEFT : RIGHT], r->part[left ? BASIS_LEFT : BASIS_RIGHT]);
   else
     turn(r, left);

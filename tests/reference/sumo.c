@@ -1,7 +1,7 @@
 /* sumo.c - SUMO (Refael et al., 2025): Muon in the leading subspace of the gradient.
  *
  *     on the shorter side (m <= n; else everything transposed), k = min(rank, m):
- *     when (t-1) mod refresh_every == 0 and G != 0:
+ *     when (t-1) mod refresh_every == 0 or there is no Q yet, and G != 0:
  *         Qn = the k leading left singular vectors of G; a column whose singular value is at most
  *         1e-6 of the largest is 0.  M <- (Qn^T*Q)*M;  Q <- Qn
  *     H = Q^T*G;  M <- mu*M + H;  O = polar(M)
@@ -87,7 +87,8 @@ static void wide_update(ref_optimizer *r, size_t m, size_t n, const double *g, d
   const double residual = ref_number(r, "residual", 0), mu = ref_number(r, "mu", 0.95);
   double *across = ref_zeros(k * m), *h = ref_zeros(k * n), *o = ref_zeros(k * n);
   double *inside = ref_zeros(m * n), *momentum = r->part[MOMENTUM];
-  if (ref_due(r, 200) && ref_norm(g, m * n) > 0) move_subspace(r, m, n, g);
+  const int due = ref_due(r, 200) || ref_norm(r->part[BASIS], m * k) == 0;
+  if (due && ref_norm(g, m * n) > 0) move_subspace(r, m, n, g);
   ref_transpose(m, k, r->part[BASIS], across);
   ref_multiply(k, m, n, across, g, h);
   for (size_t i = 0; i < k * n; i++) momentum[i] = mu * momentum[i] + h[i];

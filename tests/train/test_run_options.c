@@ -249,6 +249,26 @@ static void unused_options_are_told(void **state)
   }
 }
 
+/* A radius that is kept is one of weights that have one. */
+static void a_ball_of_adapters_is_told(void **state)
+{
+  train_options run;
+  (void)state;
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+  tiny_set(&run, "optimizer", "spectral");
+  tiny_set(&run, "opt.radius", "ball");
+  told[0] = '\0';
+  unused_options_tell(&run, &collector);
+  assert_string_equal(told, "");
+  tiny_set(&run, "lora_rank", "2");
+  unused_options_tell(&run, &collector);
+  assert_non_null(strstr(told, "start at 0"));
+  told[0] = '\0';
+  tiny_set(&run, "opt.radius", "pin");
+  unused_options_tell(&run, &collector);
+  assert_string_equal(told, "");
+}
+
 /* What is given for embedding and head counts, and the learning rate that is shown is theirs. */
 static void scalar_options_count(void **state)
 {
@@ -546,6 +566,7 @@ int main(void)
       cmocka_unit_test(scalar_options_count),
       cmocka_unit_test(tall_matrices_are_cut),
       cmocka_unit_test(unused_options_are_told),
+      cmocka_unit_test(a_ball_of_adapters_is_told),
       cmocka_unit_test(paper_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,8 @@
  *     graft: U gets the norm of Adam's step for X0, of X0 itself (sgd), or keeps its own (none)
  *     W <- W (1 - lr weight_decay) - lr U
  *
- * Without memory (mu = beta = 0) U is the polar factor of G.
+ * A side not among `sides` has a or c = I; block: a longer side is cut, at 1024 in the published
+ * program. Without memory (mu = beta = 0) U is the polar factor of G.
  */
 #include "optim/pipeline.h"
 
@@ -18,6 +19,8 @@ static const mo_option options[] = {
     MO_STAGE_BETA2(0.999, "graft: decay of Adam's second moment"),
     MO_STAGE_NUMBER(eps, 1e-6, 1e-10, 1e3, "damping, as a fraction of the mean eigenvalue"),
     MO_STAGE_MOMENT_GRAFT,
+    MO_STAGE_SIDES(MO_SIDES_BOTH),
+    MO_STAGE_BLOCK(0),
     MO_STAGE_REFRESH_EVERY(20, "steps between preconditioner updates"),
     MO_STAGE_REFRESH,
     MO_STAGE_REFRESH_TOL,

@@ -29,10 +29,10 @@ static const mo_option options[] = {
     MO_STAGE_WEIGHT_DECAY(0.0125),
 };
 
-static const mo_recipe recipe = {.stages = {&mo_stage_momentum, &mo_stage_diag,
-                                            &mo_stage_orthogonal, &mo_stage_outer,
-                                            &mo_stage_graft, &mo_stage_step},
-                                 .set = {.average = MO_AVERAGE, .inner = MO_INNER_DIAG}};
+static const mo_recipe recipe = {
+    .stages = {&mo_stage_momentum, &mo_stage_diag, &mo_stage_orthogonal, &mo_stage_outer,
+               &mo_stage_graft, &mo_stage_step},
+    .set = {.average = MO_AVERAGE, .inner = MO_INNER_DIAG, .floors = MO_FLOORS_ABSOLUTE}};
 
 MO_PIPELINE(muon2, "muon in a diagonal geometry (arXiv:2604.09967; outer: Mousse, A.1)",
             options, recipe)

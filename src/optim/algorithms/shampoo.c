@@ -9,7 +9,8 @@
  *     its own (none)
  *     W <- W (1 - lr weight_decay) - lr U
  *
- * Sides longer than max_precond_dim are not preconditioned. v is kept for graft = adam only.
+ * Sides longer than max_precond_dim, and those not among `sides`, have P = I; the other keeps its
+ * power. block: a longer side is cut. v is kept for graft = adam only.
  */
 #include "optim/pipeline.h"
 
@@ -22,6 +23,8 @@ static const mo_option options[] = {
     MO_STAGE_REFRESH_EVERY(10, "steps between preconditioner updates"),
     MO_STAGE_REFRESH_TOL,
     MO_STAGE_MAX_PRECOND_DIM(10000, "longer sides are not preconditioned"),
+    MO_STAGE_SIDES(MO_SIDES_BOTH),
+    MO_STAGE_BLOCK(0),
     MO_STAGE_BIAS_CORRECTION(1, "correct the averages for starting at zero"),
     MO_STAGE_MOMENT_GRAFT,
     MO_STAGE_REFRESH,

@@ -2,7 +2,8 @@
  * `outer` of the Mousse paper's appendix A.1.
  *
  *     v <- beta2 v + (1 - beta2) G^2
- *     X = X0 / D      D = v^alpha + eps, with outer v^alpha + eps_rel mean(v^alpha)
+ *     X = X0 / D      D = v^alpha + e, e = eps (floors absolute), eps mean(v^alpha) (relative), or
+ *                     with outer eps_rel mean(v^alpha)
  *     again, for outer: U = N / D
  *
  * With outer an element is divided by D twice: the relative floor keeps dead ones from that. v
@@ -55,13 +56,21 @@ static void divide_by_powers(float *y, const float *x, const float *root, size_t
   }
 }
 
+/* What is added to v^alpha. */
+static double floor_of(const mo_stage_options *o, size_t count, const float *root,
+                       double unscale)
+{
+  const double part = o->outer != 0.0 ? o->eps_rel : o->eps;
+  const bool relative = o->outer != 0.0 || o->floors == MO_FLOORS_RELATIVE;
+  return relative ? part * mean_power(count, root, unscale, o->alpha) : part;
+}
+
 /* s->x / D; what comes out is on the scale of the formulas. */
 static void divided(mo_step *s, const float *root)
 {
   const mo_stage_options *o = s->o;
   const double unscale = 1.0 / (double)s->u->grad_scale;
-  const double floor =
-      o->outer != 0.0 ? o->eps_rel * mean_power(s->count, root, unscale, o->alpha) : o->eps;
+  const double floor = floor_of(o, s->count, root, unscale);
   float *y = mo_step_buffer(s);
   if (o->alpha == 0.5)
     divide_scaled(y, s->x, root, s->count, 1.0 / s->scale, unscale, floor);

@@ -3,7 +3,7 @@
  *     t > 1:  Z = Q_L^T X0 Q_R      v <- beta2 v + (1 - beta2) Z^2
  *             X = Q_L [ Z / sqrt(max(v, e)) ] Q_R^T                     t = 1: X = X0
  *     after the step: L <- beta L + (1 - beta) G G^T, R likewise; every refresh_every steps Q
- *             moves, and v with its columns (eigenbasis.h)
+ *             moves, and v with its columns (eigenbasis.h), by QR and by eigh alike
  *
  * gate: Y = X ||X0||_4 / ||X||_4, then X = X0 + g (Y - X0) with the norm ||X0||_4 (Schatten 4),
  *             g = clip((cos(Y, X0) - 0.2) / 0.8) clip(cos(Y, G) / cos(X0, G)), both to [0, 1], and

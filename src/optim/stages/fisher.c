@@ -6,6 +6,9 @@
  *     Rx = G^T P^-1 G / m     Q likewise, with the P just made
  *     X = P^-1/2 G Q^-1/2     again, for outer: U = P^-1/2 N Q^-1/2
  *
+ * FISMO has its momentum between X and the polar factor, in the whitened space. With the momentum
+ * first, as in spectral, the same factors make another method.
+ *
  * Roots are renewed every refresh_every steps. trace_norm: Lx and Rx are scaled to the trace of
  * the identity first, which makes it independent of the gradient's scale. The factors have that
  * trace in any case, so that their state needs no scale.
@@ -71,7 +74,8 @@ static void renew(mo_step *s, mo_side side, mo_side other, float *pair, float *o
                              .damping = MO_DAMP_RELATIVE,
                              .eps = 1e-9,
                              .method = (mo_refresh)o->refresh,
-                             .tolerance = o->refresh_tol};
+                             .tolerance = o->refresh_tol,
+                             .spanned = (double)s->u->step * (double)mo_shorter(s->u->shape)};
   mo_root_refresh(side, &rule, pair, basis, s->work, s->u->counts, s->u->telemetry);
 }
 

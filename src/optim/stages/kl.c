@@ -19,6 +19,8 @@
  * gradient's RMS,
  * floor = mean(lam), eps times the root of both means (klsoap: of mean(v)). L, R and lam grow
  * with the gradient, not with its square: the product of both sides' is what has its square.
+ * Relative to a gradient of 0 there is nothing: L, R and lam stay 0 until one that is not (LoRA's A
+ * has none in its first steps), which makes them and Q as the first one would.
  */
 #include "base/simd.h"
 #include "linalg/vector.h"
@@ -98,12 +100,28 @@ static double eps_of(const mo_step *s, double unit)
   return s->o->eps * (s->o->floors == MO_FLOORS_ABSOLUTE ? (double)s->u->grad_scale : unit);
 }
 
+/* Whether all gradients so far were 0, or a long run of them, or of ones that are nothing beside this
+ * one, has left nothing of lam: each side's would stay 0 for ever, as there is nothing to divide the
+ * other's by, and quotients by less than this would leave float. Only the product of both sides has
+ * the gradient's size; what one has, the other may lack. */
+static bool has_faded(const mo_step *s, float *const *state)
+{
+  const double rms = sqrt(mo_sum_squares(s->grad, s->count) / (double)s->count);
+  const double left = (double)mo_largest(state[LEFT_VALUES], s->u->shape.rows);
+  const double right = (double)mo_largest(state[RIGHT_VALUES], s->u->shape.cols);
+  return sqrt(left) * sqrt(right) <= 1e-30 * rms;
+}
+
 /* x_ij h / (1 + eps h) = x_ij / (sqrt(lamL_i lamR_j) + eps) */
 static void whiten(const mo_step *s, float *const *state, float *x)
 {
   const mo_shape shape = s->u->shape;
   const float *left = state[LEFT_VALUES], *right = state[RIGHT_VALUES];
   const double eps = eps_of(s, sqrt(mean(left, shape.rows) * mean(right, shape.cols)));
+  if (has_faded(s, state)) {
+    memset(x, 0, s->count * sizeof *x);
+    return;
+  }
   for (size_t i = 0; i < shape.rows; i++)
     for (size_t j = 0; j < shape.cols; j++) {
       const double divisor = sqrt((double)left[i] * (double)right[j]) + eps;
@@ -171,8 +189,8 @@ static void start(mo_step *s, const mo_eigenbasis *b)
   const mo_shape shape = s->u->shape;
   const double rms = sqrt(mo_sum_squares(s->grad, s->count) / (double)s->count);
   const double gain = (double)s->u->grad_scale;
-  const double first = s->o->floors == MO_FLOORS_ABSOLUTE ? 0.1 * gain : rms > 0.0 ? rms : gain;
-  const double unit = s->o->floors == MO_FLOORS_ABSOLUTE ? gain : first;
+  const double first = s->o->floors == MO_FLOORS_ABSOLUTE ? 0.1 * gain : rms;
+  const double unit = s->o->floors == MO_FLOORS_ABSOLUTE || rms == 0.0 ? gain : rms;
   float *scaled = s->buffers[0];
   mo_copy_scaled(scaled, s->grad, s->count, (float)(1.0 / sqrt((double)shape.cols * unit)));
   mo_side_average(b->left, shape, scaled, s->o->beta, 1, b->left_pair);
@@ -256,27 +274,30 @@ static void statistics(mo_step *s, const mo_eigenbasis *b)
   average_values(s, cols, right, s->state[RIGHT_VALUES]);
 }
 
-/* Whether a long run of zero gradients has left nothing of lam: each side's would stay 0 for ever,
- * as there is nothing to divide the other's by. */
-static bool has_faded(const mo_step *s)
+/* The basis of statistics that have just begun. */
+static void find(mo_step *s, const mo_eigenbasis *b)
 {
-  const mo_shape shape = s->u->shape;
-  return mo_largest(s->state[LEFT_VALUES], shape.rows) == 0.0f ||
-         mo_largest(s->state[RIGHT_VALUES], shape.cols) == 0.0f;
+  mo_eigenbasis_renew(b, MO_BASIS_FIND, MO_BASIS_FIND, 0.0, NULL, s->buffers[2], s->work,
+                      s->u->counts);
 }
 
 static void finish(mo_step *s)
 {
   const mo_eigenbasis b = basis_of(s, s->state);
-  const bool carried = is_soap(s->o);
-  if (mo_first(s->u) || has_faded(s))
+  const bool carried = is_soap(s->o), first = mo_first(s->u),
+             faded = !first && has_faded(s, s->state);
+  if (faded && mo_largest(s->grad, s->count) == 0.0f) return;
+  if (first || faded)
     start(s, &b);
   else
     statistics(s, &b);
-  if (!mo_eigen_due(s)) return;
+  if (!faded && !mo_eigen_due(s)) return;
   float *original = s->buffers[0], *half = s->buffers[1];
   if (carried) mo_eigenbasis_rotate(&b, MO_TRANSPOSED, s->state[FIRST], half, original);
-  mo_eigen_renew(s, &b, MO_BASIS_TURN, NULL);
+  if (faded)
+    find(s, &b);
+  else
+    mo_eigen_renew(s, &b, MO_BASIS_TURN, NULL);
   if (carried) mo_eigenbasis_rotate(&b, MO_PLAIN, original, half, s->state[FIRST]);
 }
 

@@ -166,7 +166,8 @@ static void renew(mo_step *s, mo_side side, float *pair, float *basis)
       .damping = (mo_damping)o->damping,
       .eps = o->eps,
       .method = method_of(o),
-      .tolerance = o->refresh_tol};
+      .tolerance = o->refresh_tol,
+      .spanned = (double)u->step * (double)mo_shorter(u->shape)};
   float *work = s->work, *root = pair;
   if (counts_twice(o)) {
     root = mo_scratch_take(&work, mo_pair_floats(side));

@@ -3,7 +3,8 @@
  *     sum       M <- mu M + G             X0 = M, or mu M + G (nesterov)
  *     average   M <- mu M + (1 - mu) G    X0 = M, or mu M + (1 - mu) G
  *
- * For methods that do not see a factor the two are the same.
+ * For methods that do not see a factor the two are the same. NAMO (post = scalar) and PolarGrad
+ * (norm = nuclear) see it, and mean the average: then s->scale says how much longer a sum is.
  *
  * mu_schedule = warmup: from mu_start to mu over the first mu_warmup steps; cycle: and from mu to
  * mu_end over the steps from mu_fall to mu_last.
@@ -13,8 +14,9 @@
  *     two    X0 <- (1 - mix) X0 + mix X2 with a second momentum of decay mu2
  *     many   X0 = sum_k w_k M_k, or (1 - mu) G + mu sum_k w_k M_k (nesterov), where M_k are
  *            `momenta` averages of ages t_k from `youngest` to `oldest` in equal ratios, of decay
- *            t_k / (1 + t_k); the oldest weighs w = mix, the others (1 - mix) in the proportion
- *            1 : 2 : 3 ... from the youngest on (K-Maxwell, modded-nanogpt 2026)
+ *            t_k / (1 + t_k); they start as copies of the single momentum's first value; the oldest
+ *            weighs w = mix, the others (1 - mix) in the proportion 1 : 2 : 3 ... from the youngest
+ *            on (K-Maxwell, modded-nanogpt 2026)
  *
  * where all are averages if mu is that of one, and scaled to be as long as the sum otherwise. From
  * step mix_fall to mix_last mix goes to mix_end; mix_last 0: it stays.
@@ -98,11 +100,18 @@ static void sum_many(mo_step *s, double mu, double mix)
     memset(x, 0, s->count * sizeof *x);
   for (double k = 0; k <= last; k++) {
     const double age = o->youngest * exp(ratio * k), beta = age / (1.0 + age);
+    const double keep = mo_first(s->u) ? 0.0 : beta,
+                 add = mo_first(s->u) ? 1.0 - mu : 1.0 - beta;
     const double part = k < last ? (1.0 - mix) * 2.0 * (k + 1.0) / (last * (last + 1.0)) : mix;
-    add_one(x, s->state[0] + (size_t)k * s->count, s->x, s->count, beta, (1.0 - beta) * scale,
+    add_one(x, s->state[0] + (size_t)k * s->count, s->x, s->count, keep, add * scale,
             o->nesterov != 0.0 ? mu * part : part);
   }
   s->x = x;
+}
+
+static bool sees_length(const mo_stage_options *o)
+{
+  return o->post == MO_POST_SCALAR || o->norm == MO_NORM_NUCLEAR;
 }
 
 static void apply(mo_step *s)
@@ -111,13 +120,15 @@ static void apply(mo_step *s)
   const double t = (double)s->u->step, mu = mu_now(o, t);
   const double mix = between(o->mix, o->mix_end, o->mix_fall, o->mix_last, t);
   const float *input = s->x;
-  if (o->kernel == MO_KERNEL_MANY) {
+  if (o->kernel == MO_KERNEL_MANY)
     sum_many(s, mu, mix);
-    return;
-  }
-  s->x = mo_momentum(s->state[0], input, s->count, mu, o->average != 0.0 ? 1.0 - mu : 1.0,
-                     o->nesterov != 0.0, mo_step_buffer(s));
+  else
+    s->x = mo_momentum(s->state[0], input, s->count, mu, o->average != 0.0 ? 1.0 - mu : 1.0,
+                       o->nesterov != 0.0, mo_step_buffer(s));
   if (o->kernel == MO_KERNEL_TWO) add_second(s, input, mu, mix);
+  if (sees_length(o) && o->average == 0.0) s->scale /= 1.0 - mu;
+  if (o->post == MO_POST_SCALAR)
+    s->momentum_norm = sqrt(mo_sum_squares(s->x, s->count)) / s->scale;
 }
 
 const mo_stage mo_stage_momentum = {.layout = layout, .apply = apply};

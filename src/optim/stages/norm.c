@@ -4,9 +4,11 @@
  *     sqrt_min    sqrt(min(m, n)), that of an orthogonal matrix
  *     sqrt_rows   sqrt(m)
  *     rms         0.2 sqrt(m n): an RMS of 0.2, like AdamW's
- *     relative    ||W||: lr is the relative change of the weights
- *     nuclear     times <X0, O>, the nuclear norm of what was orthogonalised: the update of
- *                 PolarGrad, which ends with the gradient; as it comes with ortho = none
+ *     relative    ||W||: lr is the relative change of the weights; weights of 0, which would
+ *                 stay so, begin as with keep
+ *     nuclear     times <X, O>, the nuclear norm of what was orthogonalised, of a momentum as an
+ *                 average: the update of PolarGrad, which ends with the gradient; with ortho =
+ *                 none as it comes
  */
 #include "linalg/vector.h"
 #include "optim/stages/options.h"
@@ -35,9 +37,10 @@ static void apply(mo_step *s)
     s->factor *= s->nuclear;
     return;
   }
-  const double norm = sqrt(mo_sum_squares(s->x, s->count));
+  const double norm = sqrt(mo_sum_squares(s->x, s->count)), wanted = wanted_norm(s);
+  if (wanted == 0.0) return;
   s->scale = 1.0;
-  s->factor = norm > 0.0 ? wanted_norm(s) / norm : 0.0;
+  s->factor = norm > 0.0 ? wanted / norm : 0.0;
 }
 
 const mo_stage mo_stage_norm = {.apply = apply};

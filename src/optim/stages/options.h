@@ -147,7 +147,8 @@ static inline double mo_stats_beta(const mo_stage_options *o)
 #define MO_STAGE_RADIUS(first)                                                                 \
   MO_STAGE_CHOICE(radius, mo_radius_names, MO_RADII, first, 0,                                 \
                   "norm of the weights: free; brake: halve its growth; pin: first-order "      \
-                  "change only; ball: fixed; brake_pin: both")
+                  "change only; ball: fixed, not for weights that start at 0; brake_pin: "     \
+                  "brake and pin")
 #define MO_STAGE_FLOOR                                                                         \
   MO_STAGE_CHOICE(                                                                             \
       floor, mo_floor_names, 3, MO_FLOOR_NONE, 0,                                              \

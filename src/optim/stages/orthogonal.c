@@ -122,7 +122,6 @@ static void measure(mo_step *s, const float *x0, const float *n)
 
 void mo_orthogonal_measure(mo_step *s, const float *n)
 {
-  if (s->o->post == MO_POST_SCALAR) s->before = sqrt(mo_sum_squares(s->x, s->count)) / s->scale;
   measure(s, s->x, n);
   s->wanted = s->o->graft != 0.0 ? sqrt(mo_sum_squares(n, s->count)) : -1.0;
 }
@@ -169,7 +168,6 @@ static void leave(mo_step *s, const mo_eigenbasis *basis)
 static void apply(mo_step *s)
 {
   mo_step_comfort(s, 1.0, 16);
-  if (s->o->post == MO_POST_SCALAR) s->before = sqrt(mo_sum_squares(s->x, s->count)) / s->scale;
   mo_fused f = gram_form(s->o, s->u->shape);
   bool fused = s->fused || (!s->whitened && mo_fused_pays(&f));
   if (s->fused) f = mo_kron_roots(s->o, s->u->shape, s->inner_state);

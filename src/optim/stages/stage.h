@@ -50,9 +50,9 @@ typedef struct mo_step {
   double scale;  /* x is scale * (what the formulas say): grad_scale, 1 once it is scale-free */
   double factor; /* the update is factor / scale * x: norms are set here, not by another pass */
   double wanted; /* the norm that a later stage gives the update; negative: its own */
-  /* What an orthogonaliser took from x, for those who give it back; 1 where none did. */
-  double before;  /* norm of what was orthogonalised, true; for post = scalar alone */
-  double nuclear; /* <what was orthogonalised, what became of it>; for norm = nuclear alone */
+  double momentum_norm; /* of the momentum, true, as an average; for post = scalar alone */
+  double nuclear;    /* <what was orthogonalised, what became of it>, true; 1 where nothing was;
+                   * for norm = nuclear alone */
   float *buffers[3]; /* as large as the matrix */
   float *work;       /* the stage's own work_floats(), contents undefined */
 
@@ -103,8 +103,8 @@ void mo_orthogonalise(mo_newton_schulz_set set, mo_shape shape, double epsilon, 
  * eigenbasis on its way. */
 bool mo_orthogonal_leaves_basis(const mo_stage_options *o, mo_shape shape);
 
-/* What later stages ask about an orthogonaliser that made n of s->x: the option post = scalar the
- * norm of before, norm = nuclear the product, graft the norm of n. */
+/* What later stages ask about an orthogonaliser that made n of s->x: the option norm = nuclear the
+ * product, graft the norm of n. */
 void mo_orthogonal_measure(mo_step *s, const float *n);
 
 /* The Schatten 4-norm, ||x x^T||^(1/2); gram: shorter side squared floats of scratch. */

@@ -17,7 +17,8 @@
  *                 R = ||W||
  *
  * After the brake, the option floor makes U, or each of its rows, at least floor_target times as
- * long as W, or that row of it. Weights of 0 have neither brake nor pin nor floor.
+ * long as W, or that row of it. Weights of 0 have neither brake nor pin nor floor, and a ball is
+ * that of their first step, whose length says nothing about them.
  *
  * Notes update_rms, the RMS of shape(m, n) U.
  */

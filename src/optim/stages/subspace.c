@@ -8,8 +8,9 @@
  *     U = Q O + residual (G - Q H)
  *
  * With ortho = low_rank it is an orthogonaliser alone: G is what the stages before made, M = H, and
- * there is neither limit nor residual. Vectors whose singular value is within the rounding of the largest are left out as 0. Q is
- * kept with vectors as rows.
+ * there is neither limit nor residual. Vectors whose singular value is within the rounding of the
+ * largest, max(m, n) FLT_EPSILON of it, are left out as 0: a Gram matrix in double tells them from
+ * others. Q is kept with vectors as rows.
  */
 #include "linalg/blas.h"
 #include "linalg/lapack.h"
@@ -17,10 +18,12 @@
 #include "optim/stages/fused.h"
 #include "optim/stages/options.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 enum { MOMENTUM, BASIS, NORM, ARRAYS };
+enum { PANEL = 64 }; /* columns that enter the Gram matrix at once */
 
 static size_t rank_of(const mo_stage_options *o, mo_shape shape)
 {
@@ -45,7 +48,7 @@ static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *
 static size_t find_floats(mo_shape shape)
 {
   const size_t n = mo_shorter(shape);
-  return mo_scratch_floats(n * n) + mo_scratch_floats(2 * (n * n + n)) +
+  return mo_scratch_floats(2 * PANEL * n) + mo_scratch_floats(2 * (n * n + n)) +
          mo_scratch_floats(2 * mo_eigh_work_doubles(n));
 }
 
@@ -69,17 +72,29 @@ static double flops(const mo_stage_options *o, mo_shape shape)
   return 4.0 * (double)rank_of(o, shape) * all + mo_plain_flops(&inside, false) + find;
 }
 
+/* gram (lower) = -g g^T in double, panel by panel. */
+static void negative_gram(size_t n, size_t l, const float *g, double *panel, double *gram)
+{
+  memset(gram, 0, n * n * sizeof *gram);
+  for (size_t first = 0; first < l; first += PANEL) {
+    const size_t k = l - first < PANEL ? l - first : PANEL;
+    for (size_t i = 0; i < n; i++)
+      for (size_t j = 0; j < k; j++) panel[j * n + i] = (double)g[i * l + first + j];
+    mo_remove_rows(n, k, panel, gram);
+  }
+}
+
 /* q (k x n) = the leading left singular vectors of g (n x l); false when the solver failed. */
 static bool leading(size_t n, size_t l, size_t k, const float *g, float *q, float *work)
 {
-  float *gram = mo_scratch_take(&work, n * n);
+  double *panel = (double *)(void *)mo_scratch_take(&work, 2 * PANEL * n);
   double *matrix = (double *)(void *)mo_scratch_take(&work, 2 * (n * n + n));
   double *values = matrix + n * n;
-  mo_syrk(MO_LOWER, MO_PLAIN, n, l, 1.0f, g, l, 0.0f, gram, n);
-  for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j <= i; j++) matrix[i * n + j] = (double)gram[i * n + j];
+  negative_gram(n, l, g, panel, matrix);
+  for (size_t i = 0; i < n * n; i++) matrix[i] = -matrix[i];
   if (!mo_eigh_divide(n, matrix, values, (double *)(void *)work)) return false;
-  const double least = 1e-6 * values[n - 1]; /* the rounding of a Gram matrix in float */
+  const double rounding = (double)l * (double)FLT_EPSILON;
+  const double least = rounding * rounding * values[n - 1];
   for (size_t i = 0; i < k; i++)
     for (size_t j = 0; j < n; j++)
       q[i * n + j] = values[n - 1 - i] > least ? (float)matrix[(n - 1 - i) * n + j] : 0.0f;
