@@ -17,6 +17,11 @@
   CASE(multiply, 5, __VA_ARGS__)                                                               \
   CASE(multiply, 6, __VA_ARGS__)
 
+#define CASES_TO_8(multiply, ...)                                                              \
+  CASES_TO_6(multiply, __VA_ARGS__)                                                            \
+  CASE(multiply, 7, __VA_ARGS__)                                                               \
+  CASE(multiply, 8, __VA_ARGS__)
+
 MO_INLINE void multiply_lanes(size_t rows, const mo_left_side *a, const float *panel,
                               size_t inner, const mo_gemm_target *to)
 {
@@ -63,75 +68,31 @@ MO_CLONES(void mo_strip_lanes(size_t rows, const mo_left_side *a, const float *p
 #define WIDE __attribute__((target("avx512f,fma")))
 typedef float wide __attribute__((vector_size(64)));
 
-WIDE MO_INLINE void multiply_wide(size_t rows, const mo_left_side *a, const float *panel,
-                                  size_t inner, const mo_gemm_target *to)
-{
-  const size_t row_step = a->row_step, inner_step = a->inner_step;
-  const float *left = a->data;
-  wide sum[MO_WIDE_STRIP];
-#pragma GCC unroll 8
-  for (size_t i = 0; i < rows; i++) {
-    sum[i] = (wide){0};
-    __builtin_prefetch(to->c + i * to->stride, 1); /* comes while the sums are made */
-  }
-  for (size_t k = 0; k < inner; k++, left += inner_step, panel += MO_PANEL) {
-    wide b;
-    memcpy(&b, panel, sizeof b);
-#pragma GCC unroll 8
-    for (size_t i = 0; i < rows; i++) sum[i] += left[i * row_step] * b;
-  }
-#pragma GCC unroll 8
-  for (size_t i = 0; i < rows; i++) {
-    float *c = to->c + i * to->stride;
-    wide value = to->alpha * sum[i], old;
-    if (to->beta != 0.0f) {
-      memcpy(&old, c, sizeof old);
-      value += to->beta * old;
-    }
-    memcpy(c, &value, sizeof value);
-  }
-}
-
-WIDE void mo_strip_wide(size_t rows, const mo_left_side *a, const float *panel, size_t inner,
-                        const mo_gemm_target *to)
-{
-  switch (rows) {
-    CASES_TO_6(multiply_wide, a, panel, inner, to)
-    CASE(multiply_wide, 7, a, panel, inner, to)
-    CASE(multiply_wide, 8, a, panel, inner, to)
-  default:
-    break;
-  }
-}
-
-/* Twice the columns: half the loads of A for each operation, and twice the sums, without which a
+/* With two panels half the loads of A for each operation, and twice the sums, without which a
  * processor that begins two products in a cycle waits for them. */
-WIDE MO_INLINE void multiply_pair(size_t rows, const mo_left_side *a, const float *panel,
-                                  size_t next, size_t inner, const mo_gemm_target *to)
+WIDE MO_INLINE void multiply_wide(size_t rows, size_t panels, const mo_left_side *a,
+                                  const float *panel, size_t next, size_t inner,
+                                  const mo_gemm_target *to)
 {
   const size_t row_step = a->row_step, inner_step = a->inner_step;
   const float *left = a->data;
   wide sum[MO_WIDE_STRIP][2];
 #pragma GCC unroll 8
-  for (size_t i = 0; i < rows; i++) {
-    sum[i][0] = sum[i][1] = (wide){0};
-    __builtin_prefetch(to->c + i * to->stride, 1);
-    __builtin_prefetch(to->c + i * to->stride + MO_PANEL, 1);
-  }
+  for (size_t i = 0; i < rows; i++)
+    for (size_t v = 0; v < panels; v++) {
+      sum[i][v] = (wide){0};
+      __builtin_prefetch(to->c + i * to->stride + v * MO_PANEL, 1); /* comes meanwhile */
+    }
   for (size_t k = 0; k < inner; k++, left += inner_step, panel += MO_PANEL) {
     wide b[2];
-    memcpy(&b[0], panel, sizeof b[0]);
-    memcpy(&b[1], panel + next, sizeof b[1]);
+    for (size_t v = 0; v < panels; v++) memcpy(&b[v], panel + v * next, sizeof b[v]);
 #pragma GCC unroll 8
-    for (size_t i = 0; i < rows; i++) {
-      const wide x = left[i * row_step] - (wide){0};
-      sum[i][0] += x * b[0];
-      sum[i][1] += x * b[1];
-    }
+    for (size_t i = 0; i < rows; i++)
+      for (size_t v = 0; v < panels; v++) sum[i][v] += left[i * row_step] * b[v];
   }
 #pragma GCC unroll 8
   for (size_t i = 0; i < rows; i++)
-    for (size_t v = 0; v < 2; v++) {
+    for (size_t v = 0; v < panels; v++) {
       float *c = to->c + i * to->stride + v * MO_PANEL;
       wide value = to->alpha * sum[i][v], old;
       if (to->beta != 0.0f) {
@@ -142,13 +103,21 @@ WIDE MO_INLINE void multiply_pair(size_t rows, const mo_left_side *a, const floa
     }
 }
 
+WIDE void mo_strip_wide(size_t rows, const mo_left_side *a, const float *panel, size_t inner,
+                        const mo_gemm_target *to)
+{
+  switch (rows) {
+    CASES_TO_8(multiply_wide, 1, a, panel, 0, inner, to)
+  default:
+    break;
+  }
+}
+
 WIDE void mo_strip_pair(size_t rows, const mo_left_side *a, const float *panel, size_t next,
                         size_t inner, const mo_gemm_target *to)
 {
   switch (rows) {
-    CASES_TO_6(multiply_pair, a, panel, next, inner, to)
-    CASE(multiply_pair, 7, a, panel, next, inner, to)
-    CASE(multiply_pair, 8, a, panel, next, inner, to)
+    CASES_TO_8(multiply_wide, 2, a, panel, next, inner, to)
   default:
     break;
   }

@@ -139,6 +139,13 @@ static inline bool mo_first(const mo_update *u)
   return u->first || u->step == 1;
 }
 
+/* The largest rank that statistics of a side can have by now: each gradient adds at most its own.
+ * Vectors beyond that are arbitrary, and QR would turn them by rounding. */
+static inline double mo_spanned(const mo_update *u)
+{
+  return (double)u->step * (double)mo_shorter(u->shape);
+}
+
 /* Whether what happens every `every` steps, from the first one on, is due. Staggered, a matrix
  * is late by its phase after the first time, so that not all are due at once. */
 bool mo_due(const mo_update *u, double every, bool stagger);

@@ -35,13 +35,12 @@ bool mo_eigen_due(const mo_step *s)
 
 static mo_renewal way(const mo_step *s, mo_side side, mo_renewal later)
 {
-  const double spanned = (double)s->u->step * (double)mo_shorter(s->u->shape);
   const bool eigh =
       s->o->refresh == MO_REFRESH_EIGH ||
       (s->o->refresh == MO_REFRESH_AUTO && side.size < 512 && later != MO_BASIS_TURN);
   if (mo_first(s->u)) return MO_BASIS_FIND;
   if (eigh) return later == MO_BASIS_TURN ? MO_BASIS_FIND : MO_BASIS_REPLACE;
-  return spanned < (double)side.size ? MO_BASIS_FIND : later;
+  return mo_spanned(s->u) < (double)side.size ? MO_BASIS_FIND : later;
 }
 
 void mo_eigen_renew(mo_step *s, const mo_eigenbasis *b, mo_renewal later, float *follows)

@@ -75,7 +75,7 @@ static void renew(mo_step *s, mo_side side, mo_side other, float *pair, float *o
                              .eps = 1e-9,
                              .method = (mo_refresh)o->refresh,
                              .tolerance = o->refresh_tol,
-                             .spanned = (double)s->u->step * (double)mo_shorter(s->u->shape)};
+                             .spanned = mo_spanned(s->u)};
   mo_root_refresh(side, &rule, pair, basis, s->work, s->u->counts, s->u->telemetry);
 }
 

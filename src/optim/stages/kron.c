@@ -167,7 +167,7 @@ static void renew(mo_step *s, mo_side side, float *pair, float *basis)
       .eps = o->eps,
       .method = method_of(o),
       .tolerance = o->refresh_tol,
-      .spanned = (double)u->step * (double)mo_shorter(u->shape)};
+      .spanned = mo_spanned(u)};
   float *work = s->work, *root = pair;
   if (counts_twice(o)) {
     root = mo_scratch_take(&work, mo_pair_floats(side));
