@@ -86,6 +86,7 @@ typedef struct mo_telemetry mo_telemetry;
 typedef struct mo_update {
   mo_shape shape;
   uint64_t step;         /* 1 in the first call, unless the caller has set another number */
+  uint64_t blank;        /* of these, the ones whose gradient was 0, or never here */
   bool first;            /* what a first step makes is not there yet, whatever the number */
   bool changed;          /* the state was saved under another fixed option, and just loaded */
   double stagger_offset; /* in [0, 1): this matrix's place among others that share a rhythm */
@@ -143,7 +144,7 @@ static inline bool mo_first(const mo_update *u)
  * Vectors beyond that are arbitrary, and QR would turn them by rounding. */
 static inline double mo_spanned(const mo_update *u)
 {
-  return (double)u->step * (double)mo_shorter(u->shape);
+  return (double)(u->step - u->blank) * (double)mo_shorter(u->shape);
 }
 
 /* Whether what happens every `every` steps, from the first one on, is due. Staggered, a matrix

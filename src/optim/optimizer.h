@@ -71,6 +71,7 @@ typedef struct mo_param {
   mo_state_array *arrays;      /* in the lists, room for MO_MAX_ARRAYS; NULL: not planned */
   float *state[MO_MAX_ARRAYS]; /* of the own share, in the state arena; NULL: none */
   uint64_t steps;              /* in which it had a gradient, or as many as the caller says */
+  uint64_t blank;              /* of those, the ones whose gradient was 0, or never here */
   bool begun;                  /* what a first step makes is there: made, loaded or written */
   bool wrapped;                /* so are the arrays of wrappers.h */
   bool changed;       /* not stepped since a load that was saved under another fixed option */

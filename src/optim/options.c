@@ -292,6 +292,7 @@ static void put_param(const mousse_optimizer *opt, mo_param *param, const mo_opt
   mo_option_put(option, &param->options, value);
   if (strcmp(option->info.name, "steps") != 0) return;
   param->steps = (uint64_t)value;
+  param->blank = 0;
   param->weight_sum = value * mo_wrapper_weight(opt, param); /* as if all had been like now */
 }
 

@@ -69,6 +69,7 @@ static void get_record(mo_loading *l, const char *name, mo_state_record *r)
   r->retries = mo_loading_u64(l);
   r->fallbacks = mo_loading_u64(l);
   r->flags = l->version >= 4 ? mo_loading_u64(l) : 0;
+  r->blank = l->version >= 5 ? mo_loading_u64(l) : 0;
   if (!mo_grad_scale_valid(r->scale_exponent)) mo_loading_damaged(l, "the unit", name);
   if (!(r->stagger_offset >= 0 && r->stagger_offset < 1))
     mo_loading_damaged(l, "the phase", name);
@@ -76,6 +77,7 @@ static void get_record(mo_loading *l, const char *name, mo_state_record *r)
   if (l->version >= 3 && !(r->weight_sum >= 0 && isfinite(r->weight_sum)))
     mo_loading_damaged(l, "the sum of weights", name);
   if (r->flags > MO_STATE_FLAGS) mo_loading_damaged(l, "a flag", name);
+  if (r->blank > r->steps) mo_loading_damaged(l, "the number of blank steps", name);
 }
 
 /* Whether elements come row by row and lie column by column here, or the reverse. */
@@ -276,6 +278,7 @@ static void adopt_record(const mousse_optimizer *opt, mo_param *param, const mo_
   param->scale_exponent = (int)r->scale_exponent;
   param->stagger_offset = r->stagger_offset;
   param->steps = r->steps;
+  param->blank = r->blank;
   param->begun = (r->flags & MO_STATE_BEGUN) != 0;
   param->wrapped = (r->flags & MO_STATE_WRAPPED) != 0;
   param->counts = (mo_counts){r->refreshes, r->retries, r->fallbacks};

@@ -52,7 +52,7 @@ static void put_param(mo_state_stream *s, const mo_param *param)
   const mo_state_record r = {
       param->scale_exponent,   param->stagger_offset,   param->steps,
       param->weight_sum,       param->counts.refreshes, param->counts.retries,
-      param->counts.fallbacks, flags_of(param)};
+      param->counts.fallbacks, flags_of(param),         param->blank};
   put_text(s, param->name);
   put_text(s, group->algorithm->name);
   mo_state_stream_put(s, &rows, sizeof rows);

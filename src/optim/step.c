@@ -173,6 +173,7 @@ static void count_step(mousse_optimizer *opt)
   for (size_t i = 0; i < opt->param_count; i++) {
     mo_param *param = &opt->params[i];
     if (param->skipped) continue;
+    param->blank = mo_blank_steps(param);
     param->steps++;
     param->begun = param->wrapped = true;
     param->changed = false;

@@ -119,6 +119,12 @@ static const float *take_grad(const mousse_optimizer *opt, const mo_param *param
   return copy;
 }
 
+/* Steps that were only set have left no statistics. */
+uint64_t mo_blank_steps(const mo_param *param)
+{
+  return (param->begun ? param->blank : param->steps) + (param->largest == 0.0f);
+}
+
 /* start: counted from the beginning of the share. */
 static void update(mousse_optimizer *opt, mo_param *param, mo_shape shape, size_t start,
                    mo_telemetry *telemetry, int thread)
@@ -134,6 +140,7 @@ static void update(mousse_optimizer *opt, mo_param *param, mo_shape shape, size_
   const float *grad = take_grad(opt, param, place, count, &work);
   const mo_update u = {.shape = shape,
                        .step = param->steps + 1,
+                       .blank = mo_blank_steps(param),
                        .first = !param->begun,
                        .changed = param->changed,
                        .stagger_offset = param->stagger_offset,

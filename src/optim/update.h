@@ -13,4 +13,7 @@ size_t mo_update_floats(const mousse_optimizer *opt, const mo_param *param,
 size_t mo_update_items(const mousse_optimizer *opt, const mo_param *param);
 void mo_update_item(mousse_optimizer *opt, mo_param *param, size_t item, int thread);
 
+/* mo_param's `blank` with the current step counted. */
+uint64_t mo_blank_steps(const mo_param *param);
+
 #endif

@@ -109,6 +109,7 @@ static void convert_param(converter *c)
   pass(c, 8, 3); /* weight sum */
   copy(c, 24);
   pass(c, 8, 4); /* flags */
+  pass(c, 8, 5); /* blank steps */
   options(c);
   options(c);
   const uint32_t arrays = peek(c);

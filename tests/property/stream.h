@@ -16,7 +16,7 @@ size_t stream_record(const blob *b, const char *name, const char *algorithm);
 size_t stream_array(const blob *b, const char *name, size_t n);
 
 /* The same state in format version 1, which had no options and no steps of parameters, 2, which had
- * no weight sums, or 3, which had no flags. */
+ * no weight sums, 3, which had no flags, or 4, which had no blank steps. */
 blob stream_version(const blob *b, uint32_t version);
 
 #endif

@@ -211,7 +211,8 @@ static void test_roots_by_qr_against_the_references(void **state)
   assert_int_equal(wrong, 0);
 }
 
-/* Gradients of 0 come first, as for LoRA's A, whose B starts at 0. */
+/* Gradients of 0 come first, as for LoRA's A, whose B starts at 0. They span nothing: the steps in
+ * which a long side has its basis by a rule do not count them. */
 static void fill_late(rig_param *p, const void *context, uint64_t step)
 {
   (void)context;
@@ -223,20 +224,38 @@ static void test_late_gradients_against_the_references(void **state)
 {
   (void)state;
   static const row late[] = {
-      {"adamw", "", 1e-4},     {"lion", "", 1e-3},
-      {"sgd", "", 1e-4},       {"muon", "", 1e-3},
-      {"mousse", "", 1e-2},    {"shampoo", "", 1e-2},
-      {"soap", "", 3e-2},      {"normuon", "", 1e-3},
-      {"adamuon", "", 1e-2},   {"namo", "", 1e-3},
-      {"polargrad", "", 1e-3}, {"muon2", "", 1e-2},
-      {"asgo", "", 1e-2},      {"dasgo", "", 1e-3},
-      {"caspr", "", 1e-2},     {"fismo", "", 1e-2},
-      {"klshampoo", "", 2e-2}, {"klshampoo", "refresh_every=3", 2e-2},
-      {"klsoap", "", 2e-2},    {"klsoap", "refresh_every=3 mu=0.5", 2e-2},
-      {"pmuon", "", 1e-2},     {"soapmuon", "refresh_every=20", 2e-2},
-      {"sinksoap", "", 2e-2},  {"dion2", "", 1e-2},
-      {"sumo", "", 1e-2},      {"limuon", "", 1e-2},
-      {"kfac", "", 2e-2},      {"newtonmuon", "", 1e-2},
+      {"adamw", "", 1e-4},
+      {"lion", "", 1e-3},
+      {"sgd", "", 1e-4},
+      {"muon", "", 1e-3},
+      {"mousse", "", 1e-2},
+      {"shampoo", "", 1e-2},
+      {"soap", "", 3e-2},
+      {"soap", "refresh_every=1", 2e-2},
+      {"mousse", "refresh=qr refresh_every=1", 1e-2},
+      {"klshampoo", "refresh_every=1", 2e-2},
+      {"soapmuon", "", 2e-2},
+      {"normuon", "", 1e-3},
+      {"adamuon", "", 1e-2},
+      {"namo", "", 1e-3},
+      {"polargrad", "", 1e-3},
+      {"muon2", "", 1e-2},
+      {"asgo", "", 1e-2},
+      {"dasgo", "", 1e-3},
+      {"caspr", "", 1e-2},
+      {"fismo", "", 1e-2},
+      {"klshampoo", "", 2e-2},
+      {"klshampoo", "refresh_every=3", 2e-2},
+      {"klsoap", "", 2e-2},
+      {"klsoap", "refresh_every=3 mu=0.5", 2e-2},
+      {"pmuon", "", 1e-2},
+      {"soapmuon", "refresh_every=20", 2e-2},
+      {"sinksoap", "", 2e-2},
+      {"dion2", "", 1e-2},
+      {"sumo", "", 1e-2},
+      {"limuon", "", 1e-2},
+      {"kfac", "", 2e-2},
+      {"newtonmuon", "", 1e-2},
       {"spectral", "", 1e-3},
   };
   size_t wrong = 0;

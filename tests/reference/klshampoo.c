@@ -14,7 +14,8 @@
  *        lam <- max(lam, floor/c^2),  c = max(10, min(dimension, 4000))
  *     4. when (t-1) mod refresh_every == 0:  Q <- the orthogonal factor of L*Q (klsoap: M is
  *        projected back with the old basis and forth with the new one; v and lam stay).
- *        While t*min(m,n) < the dimension: the eigenvectors instead, as at t = 1.
+ *        While s*min(m,n) < the dimension, s counting gradients other than 0: the eigenvectors
+ *        instead, as at t = 1.
  *
  * floors absolute: start .1, d = 1, floor 1, eps as it is. floors relative [default]: start and d
  * are the RMS of the first gradient, floor = mean(lam), eps times the root of the product of both
@@ -164,7 +165,7 @@ static void turn(const ref_optimizer *r, size_t n, const double *s, double *q)
   const size_t small = r->rows < r->cols ? r->rows : r->cols;
   double *image = ref_zeros(n * n);
   ref_multiply(n, n, n, s, q, image);
-  if (r->t * small < n)
+  if (r->seen * small < n)
     ref_eigenbasis(n, s, q);
   else
     ref_qr(n, image, q);

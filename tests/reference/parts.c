@@ -126,7 +126,7 @@ void ref_decompose(const ref_optimizer *r, size_t n, const double *s, double *q,
     ref_eigh(n, s, values, vectors);
     return;
   }
-  if (r->t == 1 || r->t * small < n)
+  if (r->t == 1 || r->seen * small < n)
     ref_eigenbasis(n, s, q);
   else
     move_basis(n, s, q);

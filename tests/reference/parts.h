@@ -34,7 +34,7 @@ void ref_power_of(size_t n, const double *values, const double *vectors, double 
                   double damping, double cut, double *out);
 
 /* Eigenvalues and eigenvectors (columns) of s, in any order, by the option refresh: exactly, or with
- * qr by the basis q that is kept: ref_eigenbasis at t = 1 and while t*min(m,n) < n, for then s has
+ * qr by the basis q that is kept: ref_eigenbasis at t = 1 and while seen*min(m,n) < n, for then s has
  * not full rank; else the orthogonal factor of s*q, columns by falling diag(q^T*s*q). values are
  * diag(q^T*s*q) of the new one. */
 void ref_decompose(const ref_optimizer *r, size_t n, const double *s, double *q, double *values,

@@ -46,6 +46,7 @@ ref_optimizer *ref_create(const char *algorithm, size_t rows, size_t cols, const
 void ref_step(ref_optimizer *r, double *w, const double *g)
 {
   r->t++;
+  r->seen += ref_norm(g, r->rows * r->cols) > 0;
   r->algorithm->step(r, w, g);
 }
 

@@ -30,7 +30,8 @@ struct ref_optimizer {
   const ref_algorithm *algorithm;
   const char *options; /* borrowed */
   size_t rows, cols;
-  uint64_t t; /* 1 in the first step */
+  uint64_t t;    /* 1 in the first step */
+  uint64_t seen; /* of these, those whose gradient was not 0 */
   double *part[REF_PARTS];
   const double *input[REF_INPUTS]; /* borrowed: what the algorithm needs beside the gradient */
 };

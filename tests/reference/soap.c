@@ -13,7 +13,8 @@
  *     7. when t mod refresh_every == 0: m is projected back with the old basis; for each side:
  *        order the columns of Q by diag(Q^T*L*Q), largest first; permute v along that side;
  *        Q <- the orthogonal factor of L*Q; then m is projected with the new basis
- *        (while (t+1)*min(m,n) < dimension that factor is rounding: Q = the eigenvectors again)
+ *        (while s*min(m,n) < dimension, s counting gradients other than 0, that
+ *        factor is rounding: Q = the eigenvectors again)
  *
  * A side longer than max_precond_dim [10000] has Q = I and no statistics. The sign of a column
  * of Q does not change the update; the basis of a null space is that of ref_eigenbasis.
@@ -104,7 +105,7 @@ static void move_side(ref_optimizer *r, int left)
 {
   const size_t m = r->rows, n = r->cols, side = left ? m : n, small = m < n ? m : n;
   if (!rotated(r, side)) return;
-  if (r->t * small < side) {
+  if (r->seen * small < side) {
     ref_eigenbasis(side, r->part[left ? LEFT : RIGHT],
                    r->part[left ? BASIS_LEFT : BASIS_RIGHT]);
     return;

@@ -6,7 +6,8 @@
  *     U = NS(X)
  *     W <- W*(1 - lr*weight_decay) - lr*shape*U
  *     then L <- beta*L + (1-beta)*G*G^T;  R likewise;  when (t-1) mod refresh_every == 0:
- *         t = 1, or t*min(m,n) < dimension:  Q = the eigenvectors, largest first
+ *         t = 1, or s*min(m,n) < dimension, s counting gradients other than 0:
+ *             Q = the eigenvectors, largest first
  *         later:  order the columns of Q by diag(Q^T*L*Q), largest first, v with them;
  *                 Q <- the orthogonal factor of L*Q
  *         refresh = eigh (of the library's `spectral`), t > 1:  v as in `later`, and
@@ -148,7 +149,7 @@ static void refresh(ref_optimizer *r, int left)
 {
   const size_t n = left ? r->rows : r->cols, small = r->rows < r->cols ? r->rows : r->cols;
   if (!ref_has_side(r, REF_BOTH, left)) return;
-  if (r->t == 1 || (r->t * small < n && !by_eigh(r)))
+  if (r->t == 1 || (r->seen * small < n && !by_eigh(r)))
     ref_eigenbasis(n, r->part[left ? LEFT : RIGHT], r->part[left ? BASIS_LEFT : BASIS_RIGHT]);
   else
     turn(r, left);
