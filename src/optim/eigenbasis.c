@@ -108,6 +108,21 @@ static bool replace_side(const mo_eigenbasis *b, mo_side side, const float *pair
   return true;
 }
 
+/* What does not follow is kept for a vector's place: the new one of its rank takes it. */
+static bool place_side(mo_side side, const float *pair, float *basis, double tolerance,
+                       float *work, mo_counts *counts)
+{
+  const size_t n = side.size;
+  size_t *order = (size_t *)(void *)mo_scratch_take(&work, mo_order_floats(n));
+  const uint64_t failures = counts->fallbacks;
+  mo_basis_order(n, pair, basis, order, work);
+  if (!find_side(side, pair, basis, tolerance, work, counts)) return false;
+  if (counts->fallbacks > failures) return true;
+  memcpy(work, basis, n * n * sizeof *basis);
+  for (size_t i = 0; i < n; i++) memcpy(basis + order[i] * n, work + i * n, n * sizeof *basis);
+  return true;
+}
+
 static bool move_side(const mo_eigenbasis *b, bool sorted, mo_side side, const float *pair,
                       float *basis, double tolerance, float *follows, float *copy, float *work,
                       mo_counts *counts)
@@ -133,6 +148,8 @@ static void renew_side(const mo_eigenbasis *b, mo_renewal how, mo_side side, con
   if (how == MO_BASIS_REPLACE && follows != NULL)
     counts->refreshes +=
         replace_side(b, side, pair, basis, tolerance, follows, copy, work, counts);
+  else if (how == MO_BASIS_PLACE)
+    counts->refreshes += place_side(side, pair, basis, tolerance, work, counts);
   else if (how == MO_BASIS_FIND || how == MO_BASIS_REPLACE)
     counts->refreshes += find_side(side, pair, basis, tolerance, work, counts);
   else

@@ -40,11 +40,13 @@ void mo_eigenbasis_average(const mo_eigenbasis *b, const float *grad, double bet
 
 size_t mo_eigenbasis_work_floats(mo_side left, mo_side right);
 
-/* How a basis is renewed: found by eigh; replaced, which is found where there was one; moved, with
- * sorting; or turned, which is moved without. */
+/* How a basis is renewed: found by eigh; replaced, which is found where there was one; placed,
+ * which is found without sorting: the vector of the i-th largest eigenvalue is where the old one
+ * was; moved, with sorting; or turned, which is moved without. */
 typedef enum mo_renewal {
   MO_BASIS_FIND,
   MO_BASIS_REPLACE,
+  MO_BASIS_PLACE,
   MO_BASIS_MOVE,
   MO_BASIS_TURN
 } mo_renewal;

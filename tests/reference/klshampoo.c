@@ -14,8 +14,9 @@
  *        lam <- max(lam, floor/c^2),  c = max(10, min(dimension, 4000))
  *     4. when (t-1) mod refresh_every == 0:  Q <- the orthogonal factor of L*Q (klsoap: M is
  *        projected back with the old basis and forth with the new one; v and lam stay).
- *        While s*min(m,n) < the dimension, s counting gradients other than 0: the eigenvectors
- *        instead, as at t = 1.
+ *        While s*min(m,n) < the dimension, s counting gradients other than 0, and with refresh = eigh
+ *        (of the library's `spectral`) always: the eigenvectors instead, that of the k-th largest
+ *        eigenvalue in the place that had the k-th largest quotient diag(Q^T*L*Q).
  *
  * floors absolute: start .1, d = 1, floor 1, eps as it is. floors relative [default]: start and d
  * are the RMS of the first gradient, floor = mean(lam), eps times the root of the product of both
@@ -160,13 +161,37 @@ static void statistics(ref_optimizer *r, const double *g)
   free(z);
 }
 
+/* q = the eigenvectors; the k-th largest goes where diag(q^T*s*q) had its k-th largest, the first of
+ * equal ones. */
+static void find(size_t n, const double *s, const double *image, double *q)
+{
+  double *quotients = ref_zeros(n), *found = ref_zeros(n * n);
+  for (size_t i = 0; i < n * n; i++) quotients[i % n] += q[i] * image[i];
+  ref_eigenbasis(n, s, found);
+  for (size_t k = 0; k < n; k++) {
+    size_t best = 0;
+    for (size_t j = 1; j < n; j++)
+      if (quotients[j] > quotients[best]) best = j;
+    for (size_t i = 0; i < n; i++) q[i * n + best] = found[i * n + k];
+    quotients[best] = -HUGE_VAL;
+  }
+  free(found);
+  free(quotients);
+}
+
+static int by_eigh(const ref_optimizer *r)
+{
+  static const char *const ways[] = {"auto", "eigh", NULL};
+  return ref_choice(r, "refresh", ways, 0) == 1;
+}
+
 static void turn(const ref_optimizer *r, size_t n, const double *s, double *q)
 {
   const size_t small = r->rows < r->cols ? r->rows : r->cols;
   double *image = ref_zeros(n * n);
   ref_multiply(n, n, n, s, q, image);
-  if (r->seen * small < n)
-    ref_eigenbasis(n, s, q);
+  if (r->seen * small < n || by_eigh(r))
+    find(n, s, image, q);
   else
     ref_qr(n, image, q);
   free(image);

@@ -38,9 +38,11 @@ static mo_renewal way(const mo_step *s, mo_side side, mo_renewal later)
   const bool eigh =
       s->o->refresh == MO_REFRESH_EIGH ||
       (s->o->refresh == MO_REFRESH_AUTO && side.size < 512 && later != MO_BASIS_TURN);
+  const bool unspanned = mo_spanned(s->u) < (double)side.size;
   if (mo_first(s->u)) return MO_BASIS_FIND;
-  if (eigh) return later == MO_BASIS_TURN ? MO_BASIS_FIND : MO_BASIS_REPLACE;
-  return mo_spanned(s->u) < (double)side.size ? MO_BASIS_FIND : later;
+  if (later == MO_BASIS_TURN) return eigh || unspanned ? MO_BASIS_PLACE : later;
+  if (eigh) return MO_BASIS_REPLACE;
+  return unspanned ? MO_BASIS_FIND : later;
 }
 
 void mo_eigen_renew(mo_step *s, const mo_eigenbasis *b, mo_renewal later, float *follows)
