@@ -1,6 +1,8 @@
 """The same optimizer over numpy arrays."""
 import os
 import signal
+import subprocess
+import sys
 import unittest
 
 import mousse
@@ -103,6 +105,23 @@ class Arrays(unittest.TestCase):
         os.close(ours), os.close(theirs)
         optimizer.step(step)
         self.assertTrue(numpy.array_equal(forked, w))
+
+    def test_a_program_that_ends_during_a_step(self):
+        """Of a daemon thread: it is not pulled from under it."""
+        code = """if True:
+            import mousse.numpy, numpy, threading
+            w = numpy.ones((400, 400), numpy.float32)
+            optimizer, gradient, begun = mousse.numpy.Optimizer({"w": w}, "muon"), w.copy(), threading.Event()
+
+            def work():
+                while True:
+                    optimizer.step({"w": gradient})
+                    begun.set()
+            threading.Thread(target=work, daemon=True).start()
+            begun.wait()"""
+        for _ in range(3):
+            ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+            self.assertEqual(ended.returncode, 0, ended.stderr)
 
     def test_options_and_state(self):
         w, b = numbers(8, 6), numbers(6)

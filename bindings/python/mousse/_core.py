@@ -10,7 +10,7 @@ import os
 import threading
 import weakref
 
-from ._errors import CommunicationFailed, InvalidArgument, check, shown
+from ._errors import BadFormat, CommunicationFailed, InvalidArgument, check, shown
 from ._library import ffi, lib
 from ._tables import value_text
 
@@ -59,6 +59,7 @@ class _Stream:
 
     def read(self, data, size):
         if self.place + size > len(self.data):
+            self.raised = BadFormat(f"the saved state is cut short: it has {len(self.data)} bytes and goes on")
             return 1
         ffi.memmove(data, self.data[self.place:self.place + size], size)
         self.place += size
@@ -131,6 +132,13 @@ def _alone(method):
     return call
 
 
+def _release(handle, lock):
+    """When the program ends, a daemon thread may be in a step: it completes that one and, for want of the lock, begins
+    no other. One that waits for other processes is left as it is."""
+    if _forked or lock.acquire(timeout=30):
+        lib.mousse_destroy(handle)
+
+
 class Core:
     """Build with add_group and add_tensor, then prepare, then step."""
 
@@ -144,10 +152,10 @@ class Core:
         out = ffi.new("mousse_optimizer **")
         check(lib.mousse_create(env, out))
         self.handle = out[0]
-        self._release = weakref.finalize(self, lib.mousse_destroy, self.handle)
+        self.lock = threading.RLock()  # what runs without Python's lock runs alone; an observer may come back
+        self._release = weakref.finalize(self, _release, self.handle, self.lock)
         self._observer = self._observer_handle = None
         self._names, self._bindings, self._bound = [], None, None
-        self.lock = threading.RLock()  # what runs without Python's lock runs alone; an observer may come back
 
     def _check(self, status, stream=None) -> None:
         """Raises what a callback raised, or else what the status means."""
