@@ -21,8 +21,10 @@ from ._torch_groups import groups
 from ._torch_layout import Slot
 
 #: Keys of a parameter group besides the algorithm's options.
-_layout_keys = {"transposed", "experts", "row_blocks"}
-_group_keys = {"params", "algorithm", "names"} | _layout_keys
+_layout_keys = {"transposed": False, "experts": False, "row_blocks": 1}
+_group_keys = {"params", "algorithm", "names", *_layout_keys}
+#: What torch's schedulers keep in a group, for groups that were another optimizer's.
+_scheduler_keys = {"initial_lr", "max_lr", "min_lr", "swa_lr"}
 
 
 def _threads() -> int:
@@ -64,12 +66,16 @@ class Optimizer(torch.optim.Optimizer):
                                   "there are " + ", ".join(_tables.algorithms()))
         table = _tables.options(algorithm)
         given = {k: v for k, v in self.defaults.items() if k in table}
-        given.update({k: v for k, v in group.items() if k not in _group_keys})
+        given.update({k: v for k, v in group.items() if k not in _group_keys | _scheduler_keys})
         group.update(_options.checked(algorithm, given), algorithm=algorithm)
+        if not isinstance(group["params"], (torch.Tensor, set)):
+            group["params"] = list(group["params"])
+        if group.get("names") is not None:
+            group["names"] = _listed(group["names"], group["params"])
         self._rebuild_later()
         super().add_param_group(group)
         added = self.param_groups[-1]
-        for name in set(added) - _group_keys - set(table):
+        for name in set(added) - _group_keys - _scheduler_keys - set(table):
             del added[name]  # defaults of other algorithms, which the base class fills in
 
     # The library's object is made at the first step and whenever something it was made for changes.
@@ -86,17 +92,6 @@ class Optimizer(torch.optim.Optimizer):
             return changed
         return comm.any(changed or not all(slot.is_as_described() for slot in self._slots))
 
-    def _names(self):
-        """Every parameter's key in the saved state: its name, or its number as in state_dict."""
-        number = 0
-        for group in self.param_groups:
-            given = group.get("names")
-            if given is not None and len(given) != len(group["params"]):
-                raise InvalidArgument(f"a group has {len(group['params'])} parameters and {len(given)} names")
-            for place in range(len(group["params"])):
-                yield given[place] if given is not None else str(number)
-                number += 1
-
     def _comm(self):
         if self._process_group is None:
             return None
@@ -105,7 +100,7 @@ class Optimizer(torch.optim.Optimizer):
 
     def _describe(self, core):
         """Registers everything with a new object of the library; the slots, and the options of every group."""
-        slots, pushed, names = [], [], self._names()
+        slots, pushed, names = [], [], iter(_names(self.param_groups))
         for group in self.param_groups:
             for name, row in _tables.options(group["algorithm"]).items():
                 group.setdefault(name, row.initial)  # an option that is younger than a saved state
@@ -113,7 +108,7 @@ class Optimizer(torch.optim.Optimizer):
             number = core.add_group(group["algorithm"], wanted)
             pushed.append(wanted)
             for param in group["params"]:
-                slot = Slot(next(names), param, **{key: group[key] for key in _layout_keys & set(group)})
+                slot = Slot(next(names), param, **{key: group[key] for key in _layout_keys.keys() & group})
                 core.add_tensor(number, slot.tensor())
                 slots.append(slot)
         if self._clip_norm:
@@ -217,24 +212,44 @@ class Optimizer(torch.optim.Optimizer):
         """All or nothing: a state that does not fit changes nothing."""
         if "mousse" not in state_dict:
             raise BadFormat("this state_dict is not of a mousse optimizer: it has no entry 'mousse'")
-        self._refuse_other_algorithms(state_dict["param_groups"])
+        same_names = self._compare_groups(state_dict["param_groups"])
         data = state_dict["mousse"]
         data = None if data is None else bytes(data.cpu().numpy())
         before, kept = super().state_dict(), self._state_bytes()
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "mousse"})
         self._saved, self._core = data, None
         try:
+            if same_names:  # perhaps in another order
+                for group, mine in zip(self.param_groups, before["param_groups"]):
+                    group.update({key: mine[key] for key in ("names",) if key in mine})
             self._build(whole=True)
         except BaseException:
             super().load_state_dict(before)
             self._saved, self._core = kept, None
             raise
 
-    def _refuse_other_algorithms(self, saved):
+    def _compare_groups(self, saved):
+        """Refuses what torch, which takes over a group's keys as they are, would mix up in silence. True: the names are
+        the same ones. Other names (of a model that has been wrapped, say) are taken over, in their order."""
+        if [len(g["params"]) for g in self.param_groups] != [len(g["params"]) for g in saved]:
+            return False  # for torch to refuse
         mine = [g["algorithm"] for g in self.param_groups]
         theirs = [g.get("algorithm") for g in saved]
-        if len(mine) == len(theirs) and mine != theirs:
+        if mine != theirs:
             raise BadFormat(f"the saved groups have the algorithms {theirs}, these {mine}")
+        for number, pair in enumerate(zip(saved, self.param_groups)):
+            for key, usual in _layout_keys.items():
+                then, now = (group.get(key, usual) for group in pair)
+                if then != now:
+                    raise BadFormat(f"group {number} was saved with {key} = {then!r} and has {key} = {now!r} here")
+        mine, theirs = _names(self.param_groups), _names(saved)
+        if sorted(mine) == sorted(theirs):
+            return True
+        for now, then in zip(mine, theirs):
+            if now != then and now in theirs:
+                raise BadFormat(f"the saved state has {then!r} in the place of {now!r}, which it has elsewhere, and "
+                                "not all names are the same: put the parameters into the saved order")
+        return False
 
     def __getstate__(self):
         # What torch takes along, and ours. Not the rest of __dict__: the step that a scheduler has wrapped there, and
@@ -271,6 +286,28 @@ class Optimizer(torch.optim.Optimizer):
         found = [self._core.state(name) for name in slots[0].matrices()]
         rows = {k: [torch.frombuffer(f[k], dtype=torch.float32) for f in found] for k, v in found[0].items() if v}
         return {k: v[0] if len(found) == 1 else torch.stack(v) for k, v in rows.items()}
+
+
+def _listed(names, params):
+    """The names of a group's parameters as a list of texts."""
+    listed = [names] if isinstance(names, str) else list(names)
+    for name in listed:
+        if not isinstance(name, str):
+            raise InvalidArgument(f"a parameter cannot be called {name!r}: a name is text without NUL")
+    count = 1 if isinstance(params, torch.Tensor) else len(params)
+    if len(listed) != count:
+        raise InvalidArgument(f"a group has {count} parameters and {len(listed)} names; give every parameter a name")
+    return listed
+
+
+def _names(groups):
+    """Every parameter's key in the saved state: its name, or its number as in state_dict."""
+    found = []
+    for group in groups:
+        numbers = map(str, range(len(found), len(found) + len(group["params"])))
+        given = group.get("names")
+        found += numbers if given is None else _listed(given, group["params"])
+    return found
 
 
 def _plain(value):
@@ -319,20 +356,24 @@ _class_names = {"mousse": "Mousse", "muon": "Muon", "soap": "SOAP", "shampoo": "
 
 
 def _signature(algorithm):
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    own = [inspect.Parameter("params", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
-    own += [inspect.Parameter(o.name, keyword, default=o.initial) for o in _tables.options(algorithm).values()]
+    keyword, usual = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    own = [inspect.Parameter("params", usual)]
+    own += [inspect.Parameter(o.name, usual if o.name == "lr" else keyword, default=o.initial)
+            for o in _tables.options(algorithm).values()]
     own += [inspect.Parameter("clip_norm", keyword, default=0.0),
             inspect.Parameter("process_group", keyword, default=None)]
     return inspect.Signature(own)
 
 
 def _make_class(algorithm):
-    def __init__(self, params, **options):
+    def __init__(self, params, lr=None, **options):  # lr without its name, as torch.optim takes it
+        if lr is not None:
+            options["lr"] = lr
         _options.checked(algorithm, {k: v for k, v in options.items() if k not in ("clip_norm", "process_group")})
         Optimizer.__init__(self, params, algorithm, **options)
 
     name = _class_names.get(algorithm, algorithm.capitalize())
+    __init__.__qualname__ = f"{name}.__init__"
     return type(name, (Optimizer,), {
         "__init__": __init__, "__doc__": _tables.describe(algorithm), "__module__": __name__,
         "__signature__": _signature(algorithm)})
@@ -344,7 +385,7 @@ for _algorithm in _tables.algorithms():
 
 if TYPE_CHECKING:  # the same classes for type checkers, which do not see what is made from tables
     class _Algorithm(Optimizer):
-        def __init__(self, params, *, clip_norm: float = 0.0, process_group=None,
+        def __init__(self, params, lr: float = ..., *, clip_norm: float = 0.0, process_group=None,
                      **options: float | str | bool) -> None: ...
 
     class Mousse(_Algorithm): ...
