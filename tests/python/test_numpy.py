@@ -1,5 +1,7 @@
 """The same optimizer over numpy arrays."""
+import copy
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -31,6 +33,20 @@ class Arrays(unittest.TestCase):
         self.assertTrue(numpy.array_equal(at[0], w) and numpy.array_equal(at[1], b))
         self.assertEqual(again.steps, 5)
 
+    def test_deepcopy_and_pickle(self):
+        for duplicate in (copy.deepcopy, lambda pair: pickle.loads(pickle.dumps(pair))):
+            arrays = {"w": numbers(8, 6), "b": numbers(6)}
+            optimizer = self.make(**arrays)
+            optimizer.observe(lambda *told: None)  # cannot be pickled
+            optimizer.step({"w": numbers(8, 6, seed=2), "b": numbers(6, seed=2)})
+            optimizer.set("lr", 0.03)
+            theirs, twin = duplicate((arrays, optimizer))
+            for each in (twin, optimizer):
+                each.step({"w": numbers(8, 6, seed=3), "b": numbers(6, seed=3)})
+            self.assertIsNot(theirs["w"], arrays["w"])
+            self.assertTrue(all(numpy.array_equal(theirs[name], arrays[name]) for name in arrays))
+            self.assertTrue(numpy.array_equal(twin.arrays("w")["momentum"], optimizer.arrays("w")["momentum"]))
+
     def test_missing_gradients_are_skipped(self):
         w, b = numbers(8, 6), numbers(6)
         before = b.copy()
@@ -57,7 +73,12 @@ class Arrays(unittest.TestCase):
                 mousse.numpy.Optimizer({name: w}, "muon")
         with self.assertRaisesRegex(mousse.UnknownName, "no algorithm 'None'"):
             mousse.numpy.Optimizer({"w": w}, None)
+        for unnamed, kind in ((w, "ndarray"), ([w], "list")):
+            with self.assertRaisesRegex(ValueError, f"parameters are given as a {kind}; give them by name"):
+                mousse.numpy.Optimizer(unnamed, "muon")
         optimizer = self.make(w, b)
+        with self.assertRaisesRegex(ValueError, "gradients are given as a list"):
+            optimizer.step([w, b])
         with self.assertRaisesRegex(ValueError, "no parameter 'x'"):
             optimizer.arrays("x")
         with self.assertRaisesRegex(ValueError, "under 'lion'.*muon, adamw"):

@@ -5,6 +5,8 @@
 """
 from __future__ import annotations
 
+import collections.abc
+
 import numpy
 
 from . import _core, _options, _tables
@@ -23,13 +25,20 @@ def _usable(name, array, what):
     return array
 
 
+def _refuse_unnamed(arrays, what):
+    if not isinstance(arrays, collections.abc.Mapping):
+        raise InvalidArgument(f"{what} are given as a {type(arrays).__name__}; give them by name: {{'w': array}}")
+
+
 class Optimizer:
     """params: arrays by name, updated in place. algorithm: one name, or one for every array.
 
-    options: for every algorithm that has them; set() changes one later.
+    options: for every algorithm that has them; set() changes one later. A copy (deepcopy, pickle) has copies of the
+    arrays, the state, and no observer.
     """
 
     def __init__(self, params: dict, algorithm="mousse", *, threads: int = 0, clip_norm: float = 0.0, **options):
+        _refuse_unnamed(params, "parameters")
         if not params:
             raise InvalidArgument("there are no parameters to optimize")
         self._params = {name: _usable(name, array, "value") for name, array in params.items()}
@@ -47,11 +56,11 @@ class Optimizer:
         unused = [o for o in options if not any(o in given for given in self._given.values())]
         if unused:
             raise _options.unknown(next(iter(self._given)), unused[0])
-        self._addresses = {name: array.ctypes.data for name, array in self._params.items()}
         self._observer = None
         self._build()
 
     def _build(self):
+        self._addresses = {name: array.ctypes.data for name, array in self._params.items()}
         self._threads = _core.usable_threads(self._wanted_threads)
         self._core, self._groups = _core.Core(self._threads), {}
         for name, given in self._given.items():
@@ -70,8 +79,20 @@ class Optimizer:
             self._build()
             self._core.load(state)
 
+    def __getstate__(self):
+        of_this_process = ("_core", "_groups", "_addresses", "_threads")
+        mine = {key: value for key, value in self.__dict__.items() if key not in of_this_process}
+        return mine | {"_observer": None, "_state": self._core.save()}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        saved = self.__dict__.pop("_state")
+        self._build()
+        self._core.load(saved)
+
     def step(self, gradients: dict) -> None:
         """One step. A name that is missing, or None, is skipped; NaN raises NotFinite and changes nothing."""
+        _refuse_unnamed(gradients, "gradients")
         unknown = set(gradients) - set(self._params)
         if unknown:
             raise InvalidArgument(f"there is no parameter {sorted(unknown)[0]!r}")
