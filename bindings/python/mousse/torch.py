@@ -10,7 +10,9 @@ in the same bits.
 """
 from __future__ import annotations
 
+import functools
 import inspect
+import threading
 from typing import TYPE_CHECKING
 
 import torch
@@ -31,6 +33,15 @@ def _threads() -> int:
     return _core.usable_threads(torch.get_num_threads())
 
 
+def _alone(method):
+    """Waits for what another thread does with the optimizer."""
+    @functools.wraps(method)
+    def call(self, *arguments, **named):
+        with self._lock:
+            return method(self, *arguments, **named)
+    return call
+
+
 class Optimizer(torch.optim.Optimizer):
     """Parameter groups under one algorithm each: {"params": ..., "algorithm": "muon", "lr": ...}.
 
@@ -43,6 +54,7 @@ class Optimizer(torch.optim.Optimizer):
 
     def __init__(self, params, algorithm: str | None = None, *, process_group=None, clip_norm: float = 0.0,
                  **defaults):
+        self._lock = threading.RLock()  # for what replaces the library's object, which has one of its own
         self._core = self._slots = self._pushed = self._members = self._observer = None
         self._saved = None  # a state that waits for the first step
         self._process_group, self._clip_norm = process_group, clip_norm
@@ -57,6 +69,7 @@ class Optimizer(torch.optim.Optimizer):
             if not having:
                 raise _options.unknown(self.param_groups[0]["algorithm"], name)
 
+    @_alone
     def add_param_group(self, param_group: dict) -> None:
         """Allowed at any time; the other parameters keep their state."""
         group = dict(param_group)
@@ -144,6 +157,11 @@ class Optimizer(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
+        self._step()
+        return loss
+
+    @_alone
+    def _step(self):
         if self._core is not None and self._must_rebuild():
             self._rebuild_later()
         if self._core is None:
@@ -153,7 +171,6 @@ class Optimizer(torch.optim.Optimizer):
                                   "is kept by name: use add_param_group, or make a new optimizer")
         self._push_options()
         self._update()
-        return loss
 
     def _update(self):
         gradients, addresses = [], []
@@ -201,6 +218,7 @@ class Optimizer(torch.optim.Optimizer):
         data = self._core.save()
         return data if self._core._comm is None else self._core._comm.share(data)
 
+    @_alone
     def state_dict(self) -> dict:
         """With several processes, called by all of them; each gets the whole state."""
         result = super().state_dict()
@@ -208,6 +226,7 @@ class Optimizer(torch.optim.Optimizer):
         result["mousse"] = None if data is None else torch.frombuffer(bytearray(data), dtype=torch.uint8)
         return result
 
+    @_alone
     def load_state_dict(self, state_dict: dict) -> None:
         """All or nothing: a state that does not fit changes nothing."""
         if "mousse" not in state_dict:
@@ -259,6 +278,10 @@ class Optimizer(torch.optim.Optimizer):
         return dict(super().__getstate__(), **ours, _saved=self._state_bytes(), _core=None, _slots=None, _pushed=None,
                     _members=None, _observer=None)
 
+    def __setstate__(self, state):
+        self.__dict__.setdefault("_lock", threading.RLock())
+        super().__setstate__(state)
+
     # Watching.
 
     def observe(self, function) -> None:
@@ -275,6 +298,7 @@ class Optimizer(torch.optim.Optimizer):
             (name, "x".join(map(str, slot.param.shape)) or "1", bytes_, flops)
             for (name, bytes_, flops), slot in zip(_per_slot(core, slots), slots)])
 
+    @_alone
     def arrays(self, param) -> dict[str, torch.Tensor]:
         """What is kept about a parameter (its name, or itself): copies of "momentum" and the like; of experts and row
         blocks, one row for each."""
