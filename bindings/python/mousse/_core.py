@@ -216,6 +216,12 @@ class Core:
         self._bound = addresses
 
     @_alone
+    def bind_input(self, name: str, given: str, address: int) -> None:
+        """What the algorithm takes beside the gradient (address 0: nothing)."""
+        data = ffi.cast("float *", address)
+        check(lib.mousse_bind_input(self.handle, name.encode(), given.encode(), data), self.handle)
+
+    @_alone
     def step(self) -> None:
         """One step. Python's lock is released meanwhile."""
         status = lib.mousse_step(self.handle)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import difflib
 
 from ._errors import InvalidArgument, UnknownName
-from ._tables import Option, options
+from ._tables import Input, Option, inputs, options
 
 #: Names that users of other optimizers have in their fingers, where ours differ.
 _familiar = {"learning_rate": "lr", "momentum": "mu", "wd": "weight_decay", "betas": "beta1 and beta2",
@@ -29,6 +29,15 @@ def checked(algorithm: str, given: dict) -> dict:
         if name not in table:
             raise unknown(algorithm, name)
     return {name: value_of(row, given.get(name, row.initial)) for name, row in table.items()}
+
+
+def input_of(algorithm: str, name: str) -> Input:
+    """What an algorithm takes beside the gradient, by name."""
+    table = inputs(algorithm)
+    if name in table:
+        return table[name]
+    what = f"it takes {', '.join(table)}" if table else "it takes nothing but gradients"
+    raise UnknownName(f"{algorithm} takes no input {name!r}; {what}")
 
 
 def value_of(row: Option, value):

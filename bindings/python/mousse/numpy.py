@@ -56,7 +56,7 @@ class Optimizer:
         unused = [o for o in options if not any(o in given for given in self._given.values())]
         if unused:
             raise _options.unknown(next(iter(self._given)), unused[0])
-        self._observer = None
+        self._observer, self._inputs = None, {}
         self._build()
 
     def _build(self):
@@ -72,6 +72,8 @@ class Optimizer:
             self._core.set_object("clip_norm", self._clip_norm)
         self._core.prepare()
         self._core.observe(self._observer)
+        for (name, given), array in self._inputs.items():
+            self._core.bind_input(name, given, 0 if array is None else array.ctypes.data)
 
     def _rebuild_after_fork(self):
         if self._threads != _core.usable_threads(self._wanted_threads):
@@ -90,12 +92,27 @@ class Optimizer:
         self._build()
         self._core.load(saved)
 
+    def _refuse_unknown(self, names):
+        unknown = set(names) - set(self._params)
+        if unknown:
+            raise InvalidArgument(f"there is no parameter {sorted(unknown)[0]!r}")
+
+    def bind_input(self, name: str, given: str, array) -> None:
+        """What kfac, newtonmuon and limuon take beside the gradient of `name`; mousse.inputs(algorithm) lists it. Read
+        in every step, it may change in place; None takes it away."""
+        self._refuse_unknown([name])
+        row = _options.input_of(self._algorithms[name], given)
+        if array is not None:
+            shape = row.shape(*_shape(self._params[name]))
+            if _usable(name, array, given).shape != shape:
+                raise InvalidArgument(f"the {given} of {name} is {array.shape}; it must be {shape}")
+        self._core.bind_input(name, given, 0 if array is None else array.ctypes.data)
+        self._inputs[name, given] = array
+
     def step(self, gradients: dict) -> None:
         """One step. A name that is missing, or None, is skipped; NaN raises NotFinite and changes nothing."""
         _refuse_unnamed(gradients, "gradients")
-        unknown = set(gradients) - set(self._params)
-        if unknown:
-            raise InvalidArgument(f"there is no parameter {sorted(unknown)[0]!r}")
+        self._refuse_unknown(gradients)
         alive, addresses = [], []
         for name, value in self._params.items():
             gradient = gradients.get(name)

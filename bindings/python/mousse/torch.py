@@ -57,6 +57,7 @@ class Optimizer(torch.optim.Optimizer):
         self._lock = threading.RLock()  # for what replaces the library's object, which has one of its own
         self._core = self._slots = self._pushed = self._members = self._observer = None
         self._saved = None  # a state that waits for the first step
+        self._inputs = {}  # tensors by parameter and name
         self._process_group, self._clip_norm = process_group, clip_norm
         self._asked = set(defaults)
         self._defaults_algorithm = algorithm
@@ -188,12 +189,35 @@ class Optimizer(torch.optim.Optimizer):
             gradients.append(gradient)  # alive until the step is over
         with self._core.lock:
             self._core.bind(addresses)
+            self._bind_inputs()
             before = self._core.steps
             try:
                 self._core.step()
             finally:  # an observer's exception, or Ctrl-C, comes after a step that was taken
                 if self._core.steps != before:
                     self._take_over([slot for slot, gradient in zip(self._slots, gradients) if gradient is not None])
+
+    def bind_input(self, param, name: str, tensor: torch.Tensor | None) -> None:
+        """What kfac, newtonmuon and limuon take beside the gradient of a parameter (its name, or itself), as
+        mousse.inputs(algorithm) lists it; with experts or row_blocks one matrix for each. Read in every step, it may
+        change in place; None takes it away."""
+        group, param = self._place_of(param)
+        self._inputs.setdefault(param, {})[name] = _options.input_of(group["algorithm"], name), tensor
+
+    def _place_of(self, param):
+        """The group of a parameter (its name, or itself), and the parameter."""
+        names = iter(_names(self.param_groups))
+        for group in self.param_groups:
+            for each, name in zip(group["params"], names):
+                if each is param or (isinstance(param, str) and name == param):
+                    return group, each
+        raise InvalidArgument(f"there is no parameter {param!r}")
+
+    def _bind_inputs(self):
+        for slot in self._slots if self._inputs else ():
+            for row, tensor in self._inputs.get(slot.param, {}).values():
+                for matrix, address in slot.input_addresses(row, tensor):
+                    self._core.bind_input(matrix, row.name, address)
 
     @staticmethod
     @torch.no_grad()
@@ -274,7 +298,8 @@ class Optimizer(torch.optim.Optimizer):
         # What torch takes along, and ours. Not the rest of __dict__: the step that a scheduler has wrapped there, and
         # hooks, are of this object. The library's object cannot be copied, and an observer, often a lambda, belongs to
         # this optimizer and not to its copies.
-        ours = {name: getattr(self, name) for name in ("_process_group", "_clip_norm", "_asked", "_defaults_algorithm")}
+        ours = {name: getattr(self, name) for name in ("_process_group", "_clip_norm", "_asked", "_defaults_algorithm",
+                                                       "_inputs")}
         return dict(super().__getstate__(), **ours, _saved=self._state_bytes(), _core=None, _slots=None, _pushed=None,
                     _members=None, _observer=None)
 
