@@ -340,6 +340,15 @@ class Loops(unittest.TestCase):
         self.assertTrue(torch.equal(one.detach(), before))
         optimizer.param_groups.insert(0, removed)
         optimizer.step()
+        for key, value in (("algorithm", "adamw"), ("names", ["w"]), ("row_blocks", 2)):
+            group = optimizer.param_groups[0]
+            before = dict(group)
+            group[key] = value
+            with self.assertRaisesRegex(ValueError, "other parameters, names, algorithms or layouts"):
+                optimizer.step()
+            group.clear()
+            group.update(before)
+        optimizer.step()
         optimizer.param_groups[0]["params"].append(torch.nn.Parameter(torch.ones(3)))
         with self.assertRaisesRegex(ValueError, "add_param_group"):
             optimizer.step()

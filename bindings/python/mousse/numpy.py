@@ -5,7 +5,8 @@
 """
 from __future__ import annotations
 
-import collections.abc
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy
 
@@ -26,7 +27,7 @@ def _usable(name, array, what):
 
 
 def _refuse_unnamed(arrays, what):
-    if not isinstance(arrays, collections.abc.Mapping):
+    if not isinstance(arrays, Mapping):
         raise InvalidArgument(f"{what} are given as a {type(arrays).__name__}; give them by name: {{'w': array}}")
 
 
@@ -37,7 +38,8 @@ class Optimizer:
     arrays, the state, and no observer.
     """
 
-    def __init__(self, params: dict, algorithm="mousse", *, threads: int = 0, clip_norm: float = 0.0, **options):
+    def __init__(self, params: Mapping[str, numpy.ndarray], algorithm: str | Mapping[str, str] = "mousse", *,
+                 threads: int = 0, clip_norm: float = 0.0, **options: Any) -> None:
         _refuse_unnamed(params, "parameters")
         if not params:
             raise InvalidArgument("there are no parameters to optimize")
@@ -47,7 +49,7 @@ class Optimizer:
                 raise InvalidArgument(f"the value of {name} is read-only")
             if array.size == 0:
                 raise InvalidArgument(f"the value of {name} has no elements: leave it out")
-        chosen = algorithm if isinstance(algorithm, dict) else dict.fromkeys(params, algorithm)
+        chosen = algorithm if isinstance(algorithm, Mapping) else dict.fromkeys(params, algorithm)
         if set(chosen) != set(params):
             raise InvalidArgument(f"algorithms are given for {sorted(chosen)}, parameters are {sorted(params)}")
         self._algorithms, self._wanted_threads, self._clip_norm = chosen, threads, clip_norm
@@ -97,7 +99,7 @@ class Optimizer:
         if unknown:
             raise InvalidArgument(f"there is no parameter {sorted(unknown)[0]!r}")
 
-    def bind_input(self, name: str, given: str, array) -> None:
+    def bind_input(self, name: str, given: str, array: numpy.ndarray | None) -> None:
         """What kfac, newtonmuon and limuon take beside the gradient of `name`; mousse.inputs(algorithm) lists it. Read
         in every step, it may change in place; None takes it away."""
         self._refuse_unknown([name])
@@ -109,7 +111,7 @@ class Optimizer:
         self._core.bind_input(name, given, 0 if array is None else array.ctypes.data)
         self._inputs[name, given] = array
 
-    def step(self, gradients: dict) -> None:
+    def step(self, gradients: Mapping[str, Any]) -> None:
         """One step. A name that is missing, or None, is skipped; NaN raises NotFinite and changes nothing."""
         _refuse_unnamed(gradients, "gradients")
         self._refuse_unknown(gradients)
@@ -127,7 +129,7 @@ class Optimizer:
             self._core.bind(addresses)
             self._core.step()
 
-    def set(self, option: str, value, algorithm: str | None = None) -> None:
+    def set(self, option: str, value: Any, algorithm: str | None = None) -> None:
         """An option of one algorithm's group, or of all that have it; "lr" for a schedule."""
         if algorithm is not None and algorithm not in self._groups:
             raise InvalidArgument(f"no parameter is under {algorithm!r}; the algorithms here are {', '.join(self._groups)}")
@@ -144,12 +146,12 @@ class Optimizer:
     def load(self, data: bytes) -> None:
         self._core.load(data)
 
-    def observe(self, function) -> None:
+    def observe(self, function: Callable[[str, str, float], Any] | None) -> None:
         """function(name, quantity, value) after every step; None: nobody."""
         self._observer = function
         self._core.observe(function)
 
-    def arrays(self, name: str) -> dict:
+    def arrays(self, name: str) -> dict[str, numpy.ndarray]:
         """What is kept about a parameter: copies of "momentum" and the like."""
         if name not in self._params:
             raise InvalidArgument(f"there is no parameter {name!r}")

@@ -13,7 +13,8 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -24,7 +25,8 @@ from ._torch_layout import Slot
 
 #: Keys of a parameter group besides the algorithm's options.
 _layout_keys = {"transposed": False, "experts": False, "row_blocks": 1}
-_group_keys = {"params", "algorithm", "names", *_layout_keys}
+_lasting_keys = ("algorithm", "names", *_layout_keys)
+_group_keys = {"params", *_lasting_keys}
 #: What torch's schedulers keep in a group, for groups that were another optimizer's.
 _scheduler_keys = {"initial_lr", "max_lr", "min_lr", "swa_lr"}
 
@@ -52,8 +54,8 @@ class Optimizer(torch.optim.Optimizer):
     torch.distributed, divides the state over its processes; gradients must be averaged already.
     """
 
-    def __init__(self, params, algorithm: str | None = None, *, process_group=None, clip_norm: float = 0.0,
-                 **defaults):
+    def __init__(self, params: Iterable[Any], algorithm: str | None = None, *, process_group: Any = None,
+                 clip_norm: float = 0.0, **defaults: Any) -> None:
         self._lock = threading.RLock()  # for what replaces the library's object, which has one of its own
         self._core = self._slots = self._pushed = self._members = self._observer = None
         self._saved = None  # a state that waits for the first step
@@ -141,7 +143,7 @@ class Optimizer(torch.optim.Optimizer):
         self._saved, self._core = None, core
 
     def _grouped(self):
-        return [list(map(id, group["params"])) for group in self.param_groups]
+        return [(list(map(id, group["params"])), list(map(group.get, _lasting_keys))) for group in self.param_groups]
 
     def _push_options(self):
         """What schedulers and people have changed in param_groups since the last step."""
@@ -152,7 +154,7 @@ class Optimizer(torch.optim.Optimizer):
                     self._core.set(number, name, value)
                     pushed[name] = value
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step; the loss of the closure, if there is one."""
         loss = None
         if closure is not None:
@@ -168,8 +170,8 @@ class Optimizer(torch.optim.Optimizer):
         if self._core is None:
             self._build()
         elif self._members != self._grouped():
-            raise InvalidArgument("the lists of parameters in param_groups have changed since the last step, and state "
-                                  "is kept by name: use add_param_group, or make a new optimizer")
+            raise InvalidArgument("param_groups have other parameters, names, algorithms or layouts than in the last step, "
+                                  "and state is kept for those: use add_param_group, or make a new optimizer")
         self._push_options()
         self._update()
 
@@ -197,7 +199,7 @@ class Optimizer(torch.optim.Optimizer):
                 if self._core.steps != before:
                     self._take_over([slot for slot, gradient in zip(self._slots, gradients) if gradient is not None])
 
-    def bind_input(self, param, name: str, tensor: torch.Tensor | None) -> None:
+    def bind_input(self, param: str | torch.Tensor, name: str, tensor: torch.Tensor | None) -> None:
         """What kfac, newtonmuon and limuon take beside the gradient of a parameter (its name, or itself), as
         mousse.inputs(algorithm) lists it; with experts or row_blocks one matrix for each. Read in every step, it may
         change in place; None takes it away."""
@@ -309,13 +311,13 @@ class Optimizer(torch.optim.Optimizer):
 
     # Watching.
 
-    def observe(self, function) -> None:
+    def observe(self, function: Callable[[str, str, float], Any] | None) -> None:
         """function(name, quantity, value) is called after every step, e.g. ("0", "update_rms", 0.2)."""
         self._observer = function
         if self._core is not None:
             self._core.observe(function)
 
-    def plan(self) -> "Plan":
+    def plan(self) -> Plan:
         """Memory and work per parameter, before or during training; nothing large is allocated."""
         core = _core.Core(_threads())
         slots, _ = self._describe(core)
@@ -324,7 +326,7 @@ class Optimizer(torch.optim.Optimizer):
             for (name, bytes_, flops), slot in zip(_per_slot(core, slots), slots)])
 
     @_alone
-    def arrays(self, param) -> dict[str, torch.Tensor]:
+    def arrays(self, param: str | torch.Tensor) -> dict[str, torch.Tensor]:
         """What is kept about a parameter (its name, or itself): copies of "momentum" and the like; of experts and row
         blocks, one row for each."""
         if self._core is None:
@@ -375,7 +377,7 @@ def _per_slot(core, slots):
 class Plan:
     """bytes: what the optimizer will hold; rows: (name, shape, bytes of state, operations of a step)."""
 
-    def __init__(self, held: int, rows: list):
+    def __init__(self, held: int, rows: list[tuple[str, str, int, float]]) -> None:
         self.bytes, self.rows = held, rows
 
     def __str__(self):
@@ -434,7 +436,7 @@ for _algorithm in _tables.algorithms():
 
 if TYPE_CHECKING:  # the same classes for type checkers, which do not see what is made from tables
     class _Algorithm(Optimizer):
-        def __init__(self, params, lr: float = ..., *, clip_norm: float = 0.0, process_group=None,
+        def __init__(self, params: Iterable[Any], lr: float = ..., *, clip_norm: float = 0.0, process_group: Any = None,
                      **options: float | str | bool) -> None: ...
 
     class Mousse(_Algorithm): ...
