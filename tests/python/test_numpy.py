@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import unittest
+import warnings
 
 import mousse
 import mousse.numpy
@@ -32,6 +33,17 @@ class Arrays(unittest.TestCase):
         again.step({"w": numbers(8, 6), "b": numbers(6)})
         self.assertTrue(numpy.array_equal(at[0], w) and numpy.array_equal(at[1], b))
         self.assertEqual(again.steps, 5)
+
+    def test_other_options_than_the_saved_ones(self):
+        """Options are the program's: a state brings none, and a difference is a warning."""
+        saved = mousse.numpy.Optimizer({"w": numbers(4, 6)}, "adamw", beta2=0.9, clip_norm=1.0).save()
+        with self.assertWarns(RuntimeWarning) as told:
+            mousse.numpy.Optimizer({"w": numbers(4, 6)}, "adamw", beta2=0.99, clip_norm=1.0).load(saved)
+        self.assertEqual(str(told.warning), "beta2 of group 0 (adamw) is 0.99; the state was saved with 0.9")
+        self.assertEqual(told.filename, __file__)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            mousse.numpy.Optimizer({"w": numbers(4, 6)}, "adamw", beta2=0.9, clip_norm=1.0).load(saved)
 
     def test_deepcopy_and_pickle(self):
         for duplicate in (copy.deepcopy, lambda pair: pickle.loads(pickle.dumps(pair))):

@@ -147,6 +147,15 @@ class Saving(unittest.TestCase):
             self.assertEqual(other.param_groups[0][key], value)
         optimizer_for(row_blocks=1, transposed=False).load_state_dict(saved)
 
+    def test_another_clip_norm_than_the_saved_one(self):
+        """It is not in torch's groups, so that a load cannot bring it along; a rate that differs comes with them."""
+        net = model()
+        first, other = mousse.torch.AdamW(net.parameters(), lr=0.5, clip_norm=2.0), mousse.torch.AdamW(net.parameters())
+        train(net, first, 0, 1)
+        with self.assertWarnsRegex(RuntimeWarning, "clip_norm of the optimizer is 0; the state was saved with 2") as told:
+            other.load_state_dict(first.state_dict())
+        self.assertEqual((len(told.warnings), told.filename), (1, __file__))
+
     def test_a_state_that_is_cut_short(self):
         weight = torch.nn.Parameter(torch.ones(4))
         optimizer = mousse.torch.AdamW([weight])

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import os
 import threading
+import warnings
 import weakref
 
 from ._errors import BadFormat, CommunicationFailed, InvalidArgument, check, shown
@@ -104,6 +105,11 @@ def _report(user, difference, name, text):
     ffi.from_handle(user).add(difference, name, text)
 
 
+@ffi.callback("void(void *, int, const char *)")
+def _log(told, level, text):
+    ffi.from_handle(told).append(shown(text))
+
+
 class _Observer:
     """Calls a function for every quantity; what it raises is raised after the step."""
 
@@ -147,6 +153,9 @@ class Core:
         env = ffi.new("mousse_env *")
         env.struct_size = ffi.sizeof("mousse_env")
         env.threads = threads
+        self._told = []  # the library's warnings, until the call that they belong to is over
+        self._told_handle = env.user = ffi.new_handle(self._told)
+        env.log = _log
         if comm is not None:
             env.comm = comm.pointer
         out = ffi.new("mousse_optimizer **")
@@ -170,6 +179,10 @@ class Core:
             check(status, self.handle)
         except CommunicationFailed as failure:
             raise failure from reason
+
+    def _warn(self) -> None:
+        while self._told:
+            warnings.warn(self._told.pop(0), RuntimeWarning, stacklevel=5)  # where the optimizer was called
 
     def add_group(self, algorithm: str, options: dict) -> int:
         group = ffi.new("int *")
@@ -229,6 +242,7 @@ class Core:
             raised, self._observer.raised = self._observer.raised, None
             raise raised
         self._check(status)
+        self._warn()
 
     @_alone
     def save(self) -> bytes:
@@ -242,6 +256,7 @@ class Core:
         """A state of exactly these parameters; one that does not fit changes nothing."""
         stream = _Stream(data)
         self._check(lib.mousse_load(self.handle, _read, ffi.new_handle(stream)), stream)
+        self._warn()
 
     @_alone
     def load_matching(self, data: bytes) -> list[tuple[int, str, str]]:

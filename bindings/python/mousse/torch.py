@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -390,12 +391,14 @@ class Plan:
 def _adopt(core, data, whole):
     """A state of these parameters. Not whole: after add_param_group the new ones are not in it.
 
-    Options that differ are no matter here: torch's param_groups bring them along.
+    Options of groups that differ are no matter here: torch's param_groups bring them along.
     """
     misfits = [_core.lib.MOUSSE_UNKNOWN, _core.lib.MOUSSE_RESHAPED] + [_core.lib.MOUSSE_MISSING] * whole
-    for kind, _, text in core.load_matching(data):
+    for kind, name, text in core.load_matching(data):
         if kind in misfits:
             raise BadFormat(text)
+        if whole and kind == _core.lib.MOUSSE_OPTION and name in _tables.object_options():
+            warnings.warn(text, RuntimeWarning, stacklevel=5)  # where load_state_dict was called
 
 
 _class_names = {"mousse": "Mousse", "muon": "Muon", "soap": "SOAP", "shampoo": "Shampoo", "adamw": "AdamW",
