@@ -128,6 +128,7 @@ class Optimizer(torch.optim.Optimizer):
                 slot = Slot(next(names), param, **{key: group[key] for key in _layout_keys.keys() & group})
                 core.add_tensor(number, slot.tensor())
                 slots.append(slot)
+        _refuse_tied_copies(slots)
         if self._clip_norm:
             core.set_object("clip_norm", self._clip_norm)
         return slots, pushed
@@ -360,6 +361,16 @@ def _names(groups):
         given = group.get("names")
         found += numbers if given is None else _listed(given, group["params"])
     return found
+
+
+def _refuse_tied_copies(slots):
+    """The library knows where values lie except of those that are copied for it."""
+    known = {}
+    for slot in slots:
+        other = known.setdefault(slot.param.data_ptr(), slot)
+        if other is not slot and (slot.staged is not None or other.staged is not None):
+            raise InvalidArgument(f"the values of {other.name} and {slot.name} begin at the same place; register a tied "
+                                  "tensor once")
 
 
 def _plain(value):
