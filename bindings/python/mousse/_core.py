@@ -207,8 +207,10 @@ class Core:
     def set(self, group: int, option: str, value) -> None:
         check(lib.mousse_set_text(self.handle, group, option.encode(), value_text(value).encode()), self.handle)
 
-    def set_object(self, option: str, value) -> None:
-        self.set(lib.MOUSSE_OBJECT, option, value)
+    def set_whole(self, options: dict) -> None:
+        """Options of the optimizer as a whole."""
+        for name, value in options.items():
+            self.set(lib.MOUSSE_OBJECT, name, value)
 
     def prepare(self) -> None:
         self._check(lib.mousse_prepare(self.handle))
@@ -286,6 +288,15 @@ class Core:
             self._check(lib.mousse_state_read(self.handle, key, array, ffi.from_buffer("float[]", data), count))
             arrays[shown(array)] = data
         return arrays
+
+    @_alone
+    def evaluated(self, name: str) -> bytearray:
+        """The weights to evaluate with, as float32 row by row in bytes."""
+        rows, cols, key = ffi.new("size_t *"), ffi.new("size_t *"), name.encode()
+        check(lib.mousse_param_shape(self.handle, key, rows, cols), self.handle)
+        data = bytearray(4 * rows[0] * cols[0])
+        self._check(lib.mousse_read_weights(self.handle, key, ffi.from_buffer("float[]", data), rows[0] * cols[0]))
+        return data
 
     def plan(self, rank: int = 0) -> int:
         """Before prepare: the bytes that `rank` would hold."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 import difflib
 
 from ._errors import InvalidArgument, UnknownName
-from ._tables import Input, Option, inputs, options
+from ._tables import Input, Option, inputs, object_options, options
 
 #: Names that users of other optimizers have in their fingers, where ours differ.
 _familiar = {"learning_rate": "lr", "momentum": "mu", "wd": "weight_decay", "betas": "beta1 and beta2",
@@ -29,6 +29,13 @@ def checked(algorithm: str, given: dict) -> dict:
         if name not in table:
             raise unknown(algorithm, name)
     return {name: value_of(row, given.get(name, row.initial)) for name, row in table.items()}
+
+
+def of_the_whole(given: dict) -> dict:
+    """Takes the options of the optimizer as a whole (clip_norm, average, wrapper, ...) out of what is given."""
+    table = object_options()
+    names = [name for name in given if name in table]
+    return {name: value_of(table[name], given.pop(name)) for name in names}
 
 
 def input_of(algorithm: str, name: str) -> Input:

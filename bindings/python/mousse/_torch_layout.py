@@ -64,7 +64,7 @@ class Slot:
                                   "convolutions can be transposed")
         if experts and len(shape) < 3:
             raise InvalidArgument(f"{self.name} has {len(shape)} dimensions; experts need (experts, outputs, inputs)")
-        self.count = shape[0] if experts else 1
+        self.count, self.inputs_first = shape[0] if experts else 1, transposed
         if len(shape) < 2:
             self.rows, self.cols = 1, self.param.numel()
         else:
@@ -124,6 +124,11 @@ class Slot:
         """The names of the library's parameters in it."""
         experts = [self.name] if self.count == 1 else [f"{self.name}[{i}]" for i in range(self.count)]
         return experts if self.row_blocks == 1 else [f"{e}[{b}]" for e in experts for b in range(self.row_blocks)]
+
+    def from_rows(self, numbers: list[torch.Tensor]) -> torch.Tensor:
+        """In the parameter's shape what the library gives row by row for each of its matrices."""
+        matrices = torch.cat(numbers).view(self.count, self.rows, self.cols)
+        return (matrices.transpose(1, 2) if self.inputs_first else matrices).reshape(self.shape)
 
     def input_addresses(self, row: _tables.Input, tensor: torch.Tensor | None) -> list[tuple[str, int]]:
         """Where each matrix, by name, finds what its algorithm takes beside the gradient; 0: nowhere."""

@@ -34,7 +34,8 @@ def _refuse_unnamed(arrays, what):
 class Optimizer:
     """params: arrays by name, updated in place. algorithm: one name, or one for every array.
 
-    options: for every algorithm that has them; set() changes one later. A copy (deepcopy, pickle) has copies of the
+    options: for every algorithm that has them, and those of the optimizer as a whole besides clip_norm (average, wrapper,
+    ...); set() changes one of an algorithm later. A copy (deepcopy, pickle) has copies of the
     arrays, the state, and no observer.
     """
 
@@ -52,7 +53,9 @@ class Optimizer:
         chosen = algorithm if isinstance(algorithm, Mapping) else dict.fromkeys(params, algorithm)
         if set(chosen) != set(params):
             raise InvalidArgument(f"algorithms are given for {sorted(chosen)}, parameters are {sorted(params)}")
-        self._algorithms, self._wanted_threads, self._clip_norm = chosen, threads, clip_norm
+        self._algorithms, self._wanted_threads = chosen, threads
+        self._whole = _options.of_the_whole(options | {"clip_norm": clip_norm or 0.0})
+        options = {name: value for name, value in options.items() if name not in self._whole}
         self._given = {name: {k: v for k, v in options.items() if k in _tables.options(name)}
                          for name in dict.fromkeys(chosen.values())}
         unused = [o for o in options if not any(o in given for given in self._given.values())]
@@ -70,8 +73,7 @@ class Optimizer:
         for name, array in self._params.items():
             rows, cols = _shape(array)
             self._core.add_tensor(self._groups[self._algorithms[name]], _core.Tensor(name, rows, cols, array.ctypes.data))
-        if self._clip_norm:
-            self._core.set_object("clip_norm", self._clip_norm)
+        self._core.set_whole(self._whole)
         self._core.prepare()
         self._core.observe(self._observer)
         for (name, given), array in self._inputs.items():
@@ -156,6 +158,11 @@ class Optimizer:
         if name not in self._params:
             raise InvalidArgument(f"there is no parameter {name!r}")
         return {k: numpy.frombuffer(v, dtype=numpy.float32) for k, v in self._core.state(name).items()}
+
+    def evaluation_weights(self) -> dict[str, numpy.ndarray]:
+        """The weights to evaluate with: the average, or what a wrapper keeps for it; without either, the values."""
+        return {name: numpy.frombuffer(self._core.evaluated(name), dtype=numpy.float32).reshape(array.shape)
+                for name, array in self._params.items()}
 
     @property
     def steps(self) -> int:

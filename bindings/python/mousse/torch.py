@@ -10,11 +10,12 @@ in the same bits.
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -51,7 +52,8 @@ class Optimizer(torch.optim.Optimizer):
     Further keys of a group: `names` (keys in the saved state; groups() sets them), `transposed`
     (matrices stored as inputs x outputs), `experts` (the first dimension counts matrices) and
     `row_blocks` (so many matrices on top of each other: 3 for fused queries, keys and values).
-    defaults: options for every group whose algorithm has them. process_group: True, or a group of
+    defaults: options for every group whose algorithm has them, and those of the optimizer as a whole besides clip_norm
+    (average, wrapper, ...; evaluating() has the weights that they are for). process_group: True, or a group of
     torch.distributed, divides the state over its processes; gradients must be averaged already.
     """
 
@@ -61,7 +63,9 @@ class Optimizer(torch.optim.Optimizer):
         self._core = self._slots = self._pushed = self._members = self._observer = None
         self._saved = None  # a state that waits for the first step
         self._inputs = {}  # tensors by parameter and name
-        self._process_group, self._clip_norm = process_group, clip_norm
+        self._process_group, self._evaluated = process_group, None
+        self._whole = _options.of_the_whole(defaults | {"clip_norm": clip_norm or 0.0})
+        defaults = {name: value for name, value in defaults.items() if name not in self._whole}
         self._asked = set(defaults)
         self._defaults_algorithm = algorithm
         super().__init__(params, dict(defaults, algorithm=algorithm))
@@ -129,8 +133,7 @@ class Optimizer(torch.optim.Optimizer):
                 core.add_tensor(number, slot.tensor())
                 slots.append(slot)
         _refuse_tied_copies(slots)
-        if self._clip_norm:
-            core.set_object("clip_norm", self._clip_norm)
+        core.set_whole(self._whole)
         return slots, pushed
 
     def _build(self, whole=False):
@@ -167,6 +170,8 @@ class Optimizer(torch.optim.Optimizer):
 
     @_alone
     def _step(self):
+        if self._evaluated is not None:
+            raise InvalidArgument("a step is not for the weights of evaluating(): take it after the with statement")
         if self._core is not None and self._must_rebuild():
             self._rebuild_later()
         if self._core is None:
@@ -238,6 +243,46 @@ class Optimizer(torch.optim.Optimizer):
         slot.fetch()
         return slot.grad_like_value()
 
+    # Evaluating.
+
+    @_alone
+    @torch.no_grad()
+    def evaluation_weights(self) -> dict[torch.Tensor, torch.Tensor]:
+        """The weights to evaluate with, of every parameter, as float32: the average, or what a wrapper keeps for it;
+        without either, the values themselves. With several processes, called by all of them."""
+        if self._evaluated is not None:
+            raise InvalidArgument("inside of evaluating() the parameters are the weights to evaluate with")
+        if self._core is not None and not all(slot.is_as_described() for slot in self._slots):
+            self._rebuild_later()
+        if self._core is None:
+            self._build()
+        addresses = []
+        for slot in self._slots:
+            slot.fetch()
+            addresses += (slot.value_address(), 0)
+        with self._core.lock:
+            self._core.bind(addresses)
+            return {slot.param: slot.from_rows([torch.frombuffer(self._core.evaluated(name), dtype=torch.float32)
+                                                for name in slot.matrices()]) for slot in self._slots}
+
+    @contextlib.contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """with optimizer.evaluating(): the parameters have the weights to evaluate with; afterwards, their own again."""
+        weights = self.evaluation_weights()
+        self._evaluated = {param: param.detach().clone() for param in weights}
+        try:
+            self._assign(weights)
+            yield
+        finally:
+            self._assign(self._evaluated)
+            self._evaluated = None
+
+    @staticmethod
+    @torch.no_grad()
+    def _assign(values):
+        for param, value in values.items():
+            param.copy_(value)
+
     # Saving: the library's state is one tensor of bytes beside torch's param_groups.
 
     def _state_bytes(self):
@@ -302,9 +347,9 @@ class Optimizer(torch.optim.Optimizer):
         # What torch takes along, and ours. Not the rest of __dict__: the step that a scheduler has wrapped there, and
         # hooks, are of this object. The library's object cannot be copied, and an observer, often a lambda, belongs to
         # this optimizer and not to its copies.
-        ours = {name: getattr(self, name) for name in ("_process_group", "_clip_norm", "_asked", "_defaults_algorithm",
+        ours = {name: getattr(self, name) for name in ("_process_group", "_whole", "_asked", "_defaults_algorithm",
                                                        "_inputs")}
-        return dict(super().__getstate__(), **ours, _saved=self._state_bytes(), _core=None, _slots=None, _pushed=None,
+        return dict(super().__getstate__(), **ours, _evaluated=None, _saved=self._state_bytes(), _core=None, _slots=None, _pushed=None,
                     _members=None, _observer=None)
 
     def __setstate__(self, state):
@@ -434,7 +479,8 @@ def _make_class(algorithm):
     def __init__(self, params, lr=None, **options):  # lr without its name, as torch.optim takes it
         if lr is not None:
             options["lr"] = lr
-        _options.checked(algorithm, {k: v for k, v in options.items() if k not in ("clip_norm", "process_group")})
+        others = {"process_group", *_tables.object_options()}
+        _options.checked(algorithm, {k: v for k, v in options.items() if k not in others})
         Optimizer.__init__(self, params, algorithm, **options)
 
     name = _class_names.get(algorithm, algorithm.capitalize())
