@@ -104,8 +104,22 @@ class Evaluation(unittest.TestCase):
         self.assertEqual(found.shape, (3, 4))
         self.assertTrue(0.25 < float(found[0, 0]) < 1 and float(w[0, 0]) == 0.25)
 
+    def test_numpy_sets_them_later(self):
+        w = numpy.ones((3, 4), numpy.float32)
+        optimizer = mousse.numpy.Optimizer({"w": w}, "sgd", lr=1.0, mu=0, weight_decay=0)
+        optimizer.set("lr_factor", 0.25)
+        for twin in (optimizer, copy.deepcopy(optimizer)):
+            twin.step({"w": numpy.ones((3, 4), numpy.float32)})
+            self.assertEqual(float(twin.evaluation_weights()["w"][0, 0]), 0.75)
+        with self.assertRaises(mousse.WrongPhase):
+            optimizer.set("average", True)
+        with self.assertRaisesRegex(mousse.UnknownName, "as a whole: Optimizer"):
+            optimizer.set("clip_norm", 1.0, "sgd")
+
     def test_refused(self):
         weight = torch.nn.Parameter(torch.ones(3, 4))
+        with self.assertRaisesRegex(mousse.UnknownName, r"of the optimizer as a whole: Optimizer\(..., clip_norm=...\)"):
+            mousse.torch.Optimizer([{"params": [weight], "algorithm": "muon", "clip_norm": 1.0}])
         for options in ({"wrapper": "free"}, {"average_horizon": 0}, {"clip_norm": -1}):
             for make in (lambda o: mousse.torch.SGD([weight], **o), lambda o: mousse.torch.Optimizer([weight], "sgd", **o),
                          lambda o: mousse.numpy.Optimizer({"w": numpy.ones((3, 4), numpy.float32)}, "sgd", **o)):

@@ -15,6 +15,9 @@ _familiar = {"learning_rate": "lr", "momentum": "mu", "wd": "weight_decay", "bet
 def unknown(algorithm: str, name: str) -> UnknownName:
     """The exception for an option that an algorithm does not have, with a way on."""
     table = options(algorithm)
+    if name in object_options():
+        return UnknownName(f"{algorithm} has no option '{name}'; it is of the optimizer as a whole: "
+                           f"Optimizer(..., {name}=...)")
     hint = _familiar.get(name)
     if hint is None or not any(part in table for part in hint.split(" and ")):
         hint = next(iter(difflib.get_close_matches(name, table, 1)), None)

@@ -132,12 +132,18 @@ class Optimizer:
             self._core.step()
 
     def set(self, option: str, value: Any, algorithm: str | None = None) -> None:
-        """An option of one algorithm's group, or of all that have it; "lr" for a schedule."""
+        """An option of one algorithm's group, or of all that have it, or of the optimizer as a whole; "lr", or
+        "lr_factor" for all algorithms together, for a schedule."""
+        if algorithm is None and option in _tables.object_options():
+            given = _options.of_the_whole({option: value})
+            self._core.set_whole(given)
+            self._whole.update(given)
+            return
         if algorithm is not None and algorithm not in self._groups:
             raise InvalidArgument(f"no parameter is under {algorithm!r}; the algorithms here are {', '.join(self._groups)}")
-        names = [algorithm] if algorithm else [n for n in self._groups if option in _tables.options(n)]
+        names = [n for n in ([algorithm] if algorithm else self._groups) if option in _tables.options(n)]
         if not names:
-            raise _options.unknown(next(iter(self._groups)), option)
+            raise _options.unknown(algorithm or next(iter(self._groups)), option)
         for name in names:
             self._core.set(self._groups[name], option, value)
             self._given[name][option] = value
