@@ -252,7 +252,7 @@ class Optimizer(torch.optim.Optimizer):
         without either, the values themselves. With several processes, called by all of them."""
         if self._evaluated is not None:
             raise InvalidArgument("inside of evaluating() the parameters are the weights to evaluate with")
-        if self._core is not None and not all(slot.is_as_described() for slot in self._slots):
+        if self._core is not None and (self._must_rebuild() or not all(slot.is_as_described() for slot in self._slots)):
             self._rebuild_later()
         if self._core is None:
             self._build()
@@ -335,10 +335,11 @@ class Optimizer(torch.optim.Optimizer):
                 if then != now:
                     raise BadFormat(f"group {number} was saved with {key} = {then!r} and has {key} = {now!r} here")
         mine, theirs = _names(self.param_groups), _names(saved)
-        if sorted(mine) == sorted(theirs):
+        known = set(theirs)
+        if set(mine) == known:
             return True
         for now, then in zip(mine, theirs):
-            if now != then and now in theirs:
+            if now != then and now in known:
                 raise BadFormat(f"the saved state has {then!r} in the place of {now!r}, which it has elsewhere, and "
                                 "not all names are the same: put the parameters into the saved order")
         return False
@@ -349,8 +350,8 @@ class Optimizer(torch.optim.Optimizer):
         # this optimizer and not to its copies.
         ours = {name: getattr(self, name) for name in ("_process_group", "_whole", "_asked", "_defaults_algorithm",
                                                        "_inputs")}
-        return dict(super().__getstate__(), **ours, _evaluated=None, _saved=self._state_bytes(), _core=None, _slots=None, _pushed=None,
-                    _members=None, _observer=None)
+        return dict(super().__getstate__(), **ours, _saved=self._state_bytes(), _core=None, _slots=None, _pushed=None,
+                    _members=None, _observer=None, _evaluated=None)
 
     def __setstate__(self, state):
         self.__dict__.setdefault("_lock", threading.RLock())
