@@ -32,6 +32,9 @@
  *             calls the library; with the option overlap, in mousse_step, by another one
  *             meanwhile, never by two at a time (MPI_THREAD_SERIALIZED). After fork() only the
  *             parent may go on, unless env.threads is 1: the child has no OpenMP threads.
+ * Callbacks   return to the library: no C++ exception and no longjmp may leave them. They may ask
+ *             about the optimizer that called them; an observer, which is called when the step is
+ *             done, may also set options and observe. Any other call is for later.
  * Ranks       [collective] calls are made by every rank, in the same order. All ranks register
  *             the same tensors in the same order and set the same options; prepare compares them
  *             and names the first difference on every rank.

@@ -48,10 +48,37 @@ static const char *meant(mo_option_table table, const char *word)
   return s.best;
 }
 
+static bool some_group_has(const mousse_optimizer *opt, const char *name)
+{
+  for (size_t i = 0; i < opt->group_count; i++) {
+    const mo_algorithm *a = opt->groups[i].algorithm;
+    if (mo_option_find((mo_option_table){a->options, a->option_count}, name) != NULL)
+      return true;
+  }
+  return false;
+}
+
+/* Where an option is that was looked for in another table; NULL: nowhere. */
+static const char *whose(const mousse_optimizer *opt, mo_option_table asked, const char *name)
+{
+  const bool group = asked.rows != mo_object_table.rows && asked.rows != mo_param_table.rows;
+  if (mo_option_find(mo_object_table, name) != NULL)
+    return "the optimizer has it: give MOUSSE_OBJECT instead of a group to mousse_set";
+  if (mo_option_find(mo_param_table, name) != NULL)
+    return "parameters have it: mousse_set_param sets it";
+  if (!group && some_group_has(opt, name))
+    return "groups have it: give a group, or MOUSSE_ALL_GROUPS, to mousse_set";
+  return NULL;
+}
+
 static mousse_status unknown_option(const mousse_optimizer *opt, const option_target *t,
                                     const char *name)
 {
   mo_error *error = mo_error_of(opt);
+  const char *owner = whose(opt, t->table, name);
+  if (owner != NULL)
+    return mo_fail(error, MOUSSE_UNKNOWN_NAME, "%s has no option '%.60s'; %s", t->title, name,
+                   owner);
   const char *best = meant(t->table, name);
   if (best != NULL)
     return mo_fail(error, MOUSSE_UNKNOWN_NAME, "%s has no option '%.60s'; did you mean '%s'?",

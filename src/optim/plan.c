@@ -257,10 +257,11 @@ static bool measure(mousse_optimizer *opt, int rank, size_t *bytes)
 mousse_status mousse_plan(mousse_optimizer *opt, int rank, size_t *bytes)
 {
   MO_TRY(mo_require(opt, MO_BUILDING, "mousse_plan"));
-  if (rank < 0 || rank >= opt->comm.size || bytes == NULL)
+  if (bytes == NULL)
+    return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT, "mousse_plan: bytes must not be NULL");
+  if (rank < 0 || rank >= opt->comm.size)
     return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT,
-                   "mousse_plan: rank is %d of %d, and bytes must not be NULL", rank,
-                   opt->comm.size);
+                   "mousse_plan: there is no rank %d; there are %d", rank, opt->comm.size);
   MO_TRY(check_params(opt));
   if (!assign(opt)) return no_memory(opt, "plan");
   return measure(opt, rank, bytes) ? MOUSSE_OK : no_memory(opt, "state and workspace");

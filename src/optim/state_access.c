@@ -1,4 +1,5 @@
 /* state_access.c - arrays of one parameter's state, read and written by name. */
+#include "base/text.h"
 #include "comm/ranks.h"
 #include "linalg/vector.h"
 #include "optim/exchange.h"
@@ -31,20 +32,31 @@ size_t mousse_state_count(const mousse_optimizer *opt, const char *name, const c
   return param != NULL && which < param->array_count ? param->arrays[which].count : 0;
 }
 
+static mousse_status unknown_array(mousse_optimizer *opt, const mo_param *param,
+                                   const char *array)
+{
+  char list[200] = "";
+  for (size_t i = 0; i < param->array_count; i++)
+    mo_append_name(list, sizeof list, param->arrays[i].name);
+  return mo_fail(&opt->error, MOUSSE_UNKNOWN_NAME,
+                 "the state of '%.150s' has no array '%.60s'; it has %s", param->name,
+                 array != NULL ? array : "(NULL)", list[0] != '\0' ? list : "none");
+}
+
 static mousse_status find(mousse_optimizer *opt, const char *name, const char *array,
                           const void *data, size_t count, mo_param **param, size_t *which)
 {
   *param = mo_param_find(opt, name);
   if (*param == NULL) return mo_param_unknown(opt, name);
   *which = array_of(*param, array);
-  if (*which == (*param)->array_count)
-    return mo_fail(&opt->error, MOUSSE_UNKNOWN_NAME,
-                   "the state of '%.150s' has no array '%.60s'; mousse_state_name lists them",
-                   name, array != NULL ? array : "(NULL)");
-  if (data == NULL || count != (*param)->arrays[*which].count)
+  if (*which == (*param)->array_count) return unknown_array(opt, *param, array);
+  if (data == NULL)
     return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT,
-                   "'%.60s' of '%.150s' has %zu floats; data is %s and count %zu", array, name,
-                   (*param)->arrays[*which].count, data == NULL ? "NULL" : "given", count);
+                   "'%.60s' of '%.150s': data must not be NULL", array, name);
+  if (count != (*param)->arrays[*which].count)
+    return mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT,
+                   "'%.60s' of '%.150s' has %zu floats, and count is %zu", array, name,
+                   (*param)->arrays[*which].count, count);
   return MOUSSE_OK;
 }
 

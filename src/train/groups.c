@@ -106,6 +106,10 @@ static mousse_status set_text(const train_groups *groups, const train_options *r
   /* "group 2 (mousse) has no option ...": numbers of groups mean nothing to users. */
   const char *reason = mousse_error(groups->optimizer), *rest = strstr(reason, ") has no");
   const char *optimizer = mousse_group_algorithm(groups->optimizer, group);
+  if (rest != NULL && strcasestr(rest, "mousse_") != NULL) /* nor do the library's calls */
+    return mo_fail(error, status,
+                   "the optimizer %s has no option '%s'; see 'mousse help optimizers %s'",
+                   optimizer, name, optimizer);
   if (rest != NULL) return mo_fail(error, status, "the optimizer %s%s", optimizer, rest + 1);
   if (strcmp(key, name) == 0)
     return mo_fail(error, status, "optimizer %s: %s", optimizer, reason);

@@ -39,6 +39,18 @@ for standard in c++11 c++14 c++17 c++20; do
   check clang++ c++ $standard -Wno-unknown-warning-option "${everything[@]}"
 done
 
+# What the guide shows for C++ is complete, and as strict.
+{ printf '#include <memory>\n#include <mousse/mousse.h>\n#include <stdexcept>\nnamespace {\n'
+  sed -n '/^```cpp$/,/^```$/{/^```/d;p}' "$source/docs/into-your-trainer.md"
+  printf '} // namespace\nint main()\n{\n  optimizer opt = make_optimizer();\n  check(mousse_observe(opt.get(), nullptr, nullptr), opt);\n}\n'
+} >"$work/guide.cpp"
+grep -q 'unique_ptr' "$work/guide.cpp" || fail "into-your-trainer.md shows no C++"
+for standard in c++11 c++20; do
+  g++ -std=$standard "${common[@]}" -Wold-style-cast "$work/guide.cpp" || fail "the guide's C++ with g++ -std=$standard"
+  clang++ -std=$standard "${common[@]}" -Wno-unknown-warning-option "${everything[@]}" "$work/guide.cpp" ||
+    fail "the guide's C++ with clang++ -std=$standard"
+done
+
 # A header with a mistake would be found.
 mkdir -p "$work/mousse"
 printf 'static inline int mousse_wrong(long x) { return x; }\n' >"$work/mousse/wrong.h"

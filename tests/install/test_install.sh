@@ -79,6 +79,14 @@ if [ -f "${pc%/*}/mousse_mpi.pc" ]; then # not in a build without MPI
   for program in "$work/mpi_pkg_config" "$work"/*/build/outside_mpi_*; do run mpirun -n 2 --oversubscribe "$program"; done
 fi
 
+# As a part of another project; that it builds is what everything else here shows.
+mkdir "$work/inside"
+cp "$work/program.c" "$work/inside/"
+printf '%s\n' 'cmake_minimum_required(VERSION 3.21)' 'project(inside C)' "add_subdirectory(\"$source\" mousse EXCLUDE_FROM_ALL)" \
+  'add_executable(inside program.c)' 'target_link_libraries(inside PRIVATE mousse::mousse mousse::static)' >"$work/inside/CMakeLists.txt"
+cmake -S "$work/inside" -B "$work/inside/build" -DCMAKE_C_COMPILER="$cc" >"$work/inside.log" 2>&1 ||
+  { cat "$work/inside.log"; fail "add_subdirectory does not work"; }
+
 # The defaults ask for nothing but BLAS and LAPACK.
 PKG_CONFIG_PATH="" cmake -S "$source" -B "$work/library" -DCMAKE_C_COMPILER="$cc" -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON \
   -DCMAKE_DISABLE_FIND_PACKAGE_BZip2=ON >"$work/library.log" 2>&1 || { cat "$work/library.log"; fail "the library alone cannot be configured"; }

@@ -221,6 +221,12 @@ static void test_the_callers_words(void **state)
   assert_says(&r, 1, "epsilon", "did you mean 'eps'");
   assert_says(&r, MOUSSE_OBJECT, "max_grad_norm", "did you mean 'clip_norm'");
   assert_says(&r, 1, "xyzzy", "lr, beta1, beta2");
+  assert_says(&r, 0, "clip_norm", "the optimizer has it: give MOUSSE_OBJECT");
+  assert_says(&r, MOUSSE_ALL_GROUPS, "lr_factor", "the optimizer has it: give MOUSSE_OBJECT");
+  assert_says(&r, 1, "steps", "parameters have it: mousse_set_param"); /* not: eps */
+  assert_says(&r, MOUSSE_OBJECT, "beta1", "groups have it: give a group, or MOUSSE_ALL_GROUPS");
+  assert_int_equal(mousse_set_param(r.opt, "p0", "lr", 1), MOUSSE_UNKNOWN_NAME);
+  assert_error_mentions(r.opt, "parameter 'p0' has no option 'lr'; groups have it");
   assert_int_equal(mousse_set_param(r.opt, "p0", "lrfactor", 1), MOUSSE_UNKNOWN_NAME);
   assert_error_mentions(r.opt, "lr_factor");
   assert_int_equal(mousse_set_param(r.opt, "p9", "lr_factor", 1), MOUSSE_UNKNOWN_NAME);

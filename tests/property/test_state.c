@@ -2,6 +2,7 @@
  * optimizer, behind a failing callback. It is refused with a sentence, and nothing changes. */
 #include "property/harness.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -314,6 +315,43 @@ static void test_what_does_not_fit_stays_as_it_is(void **state)
   rig_stop(&old);
 }
 
+/* As docs/into-your-trainer.md says: from a loop with its own AdamW to this one, after 10 steps. */
+static void test_moments_of_another_adamw(void **state)
+{
+  (void)state;
+  enum { COUNT = 12 };
+  const double beta1 = 0.9, beta2 = 0.999, lr = 0.01;
+  double w[COUNT] = {0}, m[COUNT] = {0}, v[COUNT] = {0};
+  float first[COUNT], root[COUNT];
+  rig r;
+  rig_single(&r, NULL, "adamw", 3, 4, "beta2=0.999 lr=0.01 weight_decay=0");
+  for (uint64_t t = 1; t <= 20; t++) {
+    rig_gradients(&r, t);
+    for (int i = 0; i < COUNT; i++) {
+      const double g = r.params[0].grad[i];
+      m[i] = beta1 * m[i] + (1 - beta1) * g;
+      v[i] = beta2 * v[i] + (1 - beta2) * g * g;
+      const double corrected = v[i] / (1 - pow(beta2, (double)t));
+      w[i] -= lr * m[i] / (1 - pow(beta1, (double)t)) / (sqrt(corrected) + 1e-8);
+    }
+    if (t > 10) rig_step(&r, t);
+    if (t != 10) continue;
+    for (int i = 0; i < COUNT; i++) {
+      r.params[0].value[i] = (float)w[i];
+      first[i] = (float)m[i];
+      root[i] = (float)sqrt(v[i]);
+    }
+    assert_int_equal(mousse_state_write(r.opt, "p0", "first_moment", first, COUNT), MOUSSE_OK);
+    assert_int_equal(mousse_state_write(r.opt, "p0", "root_second_moment", root, COUNT), 0);
+    assert_int_equal(mousse_set_param(r.opt, "p0", "steps", 10), MOUSSE_OK);
+  }
+  for (int i = 0; i < COUNT; i++) assert_true(fabs(w[i] - r.params[0].value[i]) < 1e-6);
+  assert_int_equal(mousse_state_write(r.opt, "p0", "momentum", first, COUNT),
+                   MOUSSE_UNKNOWN_NAME);
+  assert_error_mentions(r.opt, "no array 'momentum'; it has first_moment, root_second_moment");
+  rig_stop(&r);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -327,6 +365,7 @@ int main(void)
       cmocka_unit_test(test_another_layout),
       cmocka_unit_test(test_order_does_not_matter),
       cmocka_unit_test(test_what_does_not_fit_stays_as_it_is),
+      cmocka_unit_test(test_moments_of_another_adamw),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

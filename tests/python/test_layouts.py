@@ -166,6 +166,22 @@ class Layouts(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "experts need"):
             steps(torch.nn.Parameter(self.start.clone()), self.gradients, experts=True)
 
+    def test_tied_values_are_refused(self):
+        """Also where the library gets copies of them, of which the last would win."""
+        whole = torch.ones(4, 8)
+        for one, other in ((whole, whole), (whole[:, :4], whole[:, :4]), (whole, whole[:, :4]), (whole[:, 1:5], whole[:, 1:3])):
+            pair = [torch.nn.Parameter(one), torch.nn.Parameter(other)]
+            for weight in pair:
+                weight.grad = torch.ones(weight.shape)
+            with self.assertRaisesRegex(mousse.InvalidArgument, "register a tied tensor once"):
+                mousse.torch.SGD(pair).step()
+            self.assertEqual(float(whole.sum()), 32)
+        apart = [torch.nn.Parameter(whole[:, :4]), torch.nn.Parameter(whole[:, 4:])]
+        for weight in apart:
+            weight.grad = torch.ones(4, 4)
+        mousse.torch.SGD(apart, 0.5, mu=0, weight_decay=0).step()
+        self.assertTrue(torch.equal(whole, torch.full((4, 8), 0.5)))
+
     def test_memory_that_moves(self):
         weight = torch.nn.Parameter(self.start.clone())
         optimizer = mousse.torch.Mousse([weight], lr=0.01)

@@ -1,7 +1,12 @@
 """The same optimizer over numpy arrays."""
+import copy
 import os
+import pickle
 import signal
+import subprocess
+import sys
 import unittest
+import warnings
 
 import mousse
 import mousse.numpy
@@ -29,6 +34,31 @@ class Arrays(unittest.TestCase):
         self.assertTrue(numpy.array_equal(at[0], w) and numpy.array_equal(at[1], b))
         self.assertEqual(again.steps, 5)
 
+    def test_other_options_than_the_saved_ones(self):
+        """Options are the program's: a state brings none, and a difference is a warning."""
+        saved = mousse.numpy.Optimizer({"w": numbers(4, 6)}, "adamw", beta2=0.9, clip_norm=1.0).save()
+        with self.assertWarns(RuntimeWarning) as told:
+            mousse.numpy.Optimizer({"w": numbers(4, 6)}, "adamw", beta2=0.99, clip_norm=1.0).load(saved)
+        self.assertEqual(str(told.warning), "beta2 of group 0 (adamw) is 0.99; the state was saved with 0.9")
+        self.assertEqual(told.filename, __file__)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            mousse.numpy.Optimizer({"w": numbers(4, 6)}, "adamw", beta2=0.9, clip_norm=1.0).load(saved)
+
+    def test_deepcopy_and_pickle(self):
+        for duplicate in (copy.deepcopy, lambda pair: pickle.loads(pickle.dumps(pair))):
+            arrays = {"w": numbers(8, 6), "b": numbers(6)}
+            optimizer = self.make(**arrays)
+            optimizer.observe(lambda *told: None)  # cannot be pickled
+            optimizer.step({"w": numbers(8, 6, seed=2), "b": numbers(6, seed=2)})
+            optimizer.set("lr", 0.03)
+            theirs, twin = duplicate((arrays, optimizer))
+            for each in (twin, optimizer):
+                each.step({"w": numbers(8, 6, seed=3), "b": numbers(6, seed=3)})
+            self.assertIsNot(theirs["w"], arrays["w"])
+            self.assertTrue(all(numpy.array_equal(theirs[name], arrays[name]) for name in arrays))
+            self.assertTrue(numpy.array_equal(twin.arrays("w")["momentum"], optimizer.arrays("w")["momentum"]))
+
     def test_missing_gradients_are_skipped(self):
         w, b = numbers(8, 6), numbers(6)
         before = b.copy()
@@ -55,7 +85,12 @@ class Arrays(unittest.TestCase):
                 mousse.numpy.Optimizer({name: w}, "muon")
         with self.assertRaisesRegex(mousse.UnknownName, "no algorithm 'None'"):
             mousse.numpy.Optimizer({"w": w}, None)
+        for unnamed, kind in ((w, "ndarray"), ([w], "list")):
+            with self.assertRaisesRegex(ValueError, f"parameters are given as a {kind}; give them by name"):
+                mousse.numpy.Optimizer(unnamed, "muon")
         optimizer = self.make(w, b)
+        with self.assertRaisesRegex(ValueError, "gradients are given as a list"):
+            optimizer.step([w, b])
         with self.assertRaisesRegex(ValueError, "no parameter 'x'"):
             optimizer.arrays("x")
         with self.assertRaisesRegex(ValueError, "under 'lion'.*muon, adamw"):
@@ -103,6 +138,23 @@ class Arrays(unittest.TestCase):
         os.close(ours), os.close(theirs)
         optimizer.step(step)
         self.assertTrue(numpy.array_equal(forked, w))
+
+    def test_a_program_that_ends_during_a_step(self):
+        """Of a daemon thread: it is not pulled from under it."""
+        code = """if True:
+            import mousse.numpy, numpy, threading
+            w = numpy.ones((400, 400), numpy.float32)
+            optimizer, gradient, begun = mousse.numpy.Optimizer({"w": w}, "muon"), w.copy(), threading.Event()
+
+            def work():
+                while True:
+                    optimizer.step({"w": gradient})
+                    begun.set()
+            threading.Thread(target=work, daemon=True).start()
+            begun.wait()"""
+        for _ in range(3):
+            ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+            self.assertEqual(ended.returncode, 0, ended.stderr)
 
     def test_options_and_state(self):
         w, b = numbers(8, 6), numbers(6)

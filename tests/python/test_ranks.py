@@ -75,6 +75,8 @@ def work(rank, folder):
     again.load_state_dict(state)
     steps(net, again, 6, 12)
     share = again._core.rank_state_bytes(rank)
+    evaluated = again.evaluation_weights()
+    assert all(torch.equal(evaluated[param], param) for param in net.parameters())
     torch.save({"weights": weights(net), "state": state["mousse"], "share": share, "failures": failures},
                f"{folder}/rank{rank}")
     dist.destroy_process_group()

@@ -105,6 +105,67 @@ class Saving(unittest.TestCase):
                 optimizer.load_state_dict(bad)
             self.assertTrue(torch.equal(state["mousse"], optimizer.state_dict()["mousse"]))
 
+    def test_parameters_in_another_order(self):
+        """Their state finds them by name; where torch would pair two of different names it is refused."""
+        def layers(names):
+            net = torch.nn.ModuleDict({name: torch.nn.Linear(4, 4, bias=False) for name in names})
+            return net, mousse.torch.Optimizer(mousse.torch.groups(net, "muon"))
+
+        net, optimizer = layers("abc")
+        for number, param in enumerate(net.parameters()):
+            param.grad = torch.full((4, 4), 1.0 + number)
+        optimizer.step()
+        saved = optimizer.state_dict()
+        for names, wanted in (("cab", [3, 1, 2]), ("xyz", [1, 2, 3]), ("xbc", [1, 2, 3])):
+            net, other = layers(names)
+            other.load_state_dict(saved)
+            self.assertEqual([float(other.arrays(p)["momentum"][0]) for p in net.parameters()], wanted)
+            other.step()
+        net, other = layers("bxc")
+        before = other.state_dict()
+        with self.assertRaisesRegex(mousse.BadFormat, "'a.weight' in the place of 'b.weight'"):
+            other.load_state_dict(saved)
+        self.assertEqual(other.state_dict(), before)
+
+    def test_groups_that_are_described_otherwise(self):
+        """A state of the whole matrix is not one of its blocks, though torch would take over how it was described."""
+        def optimizer_for(**layout):
+            weight = torch.nn.Parameter(torch.ones(6, 6))
+            weight.grad = torch.randn(6, 6)
+            optimizer = mousse.torch.Optimizer([dict({"params": [weight], "algorithm": "muon"}, **layout)])
+            optimizer.step()
+            return optimizer
+
+        saved = optimizer_for().state_dict()
+        for layout in ({"row_blocks": 3}, {"transposed": True}):
+            other = optimizer_for(**layout)
+            before = other.state_dict()
+            (key, value), = layout.items()
+            with self.assertRaisesRegex(mousse.BadFormat, f"saved with {key} = .* has {key} = {value} here"):
+                other.load_state_dict(saved)
+            self.assertTrue(torch.equal(other.state_dict()["mousse"], before["mousse"]))
+            self.assertEqual(other.param_groups[0][key], value)
+        optimizer_for(row_blocks=1, transposed=False).load_state_dict(saved)
+
+    def test_another_clip_norm_than_the_saved_one(self):
+        """It is not in torch's groups, so that a load cannot bring it along; a rate that differs comes with them."""
+        net = model()
+        first, other = mousse.torch.AdamW(net.parameters(), lr=0.5, clip_norm=2.0), mousse.torch.AdamW(net.parameters())
+        train(net, first, 0, 1)
+        with self.assertWarnsRegex(RuntimeWarning, "clip_norm of the optimizer is 0; the state was saved with 2") as told:
+            other.load_state_dict(first.state_dict())
+        self.assertEqual((len(told.warnings), told.filename), (1, __file__))
+
+    def test_a_state_that_is_cut_short(self):
+        weight = torch.nn.Parameter(torch.ones(4))
+        optimizer = mousse.torch.AdamW([weight])
+        weight.grad = torch.ones(4)
+        optimizer.step()
+        saved = optimizer.state_dict()
+        saved["mousse"] = saved["mousse"][:100]
+        with self.assertRaisesRegex(mousse.BadFormat, "cut short: it has 100 bytes"):
+            optimizer.load_state_dict(saved)
+
     def test_a_state_of_another_shape_under_a_long_name(self):
         """Refused also where the sentence that says so is cut within a character, or when Ctrl-C comes meanwhile."""
         def optimizer_for(rows, name):

@@ -48,6 +48,33 @@ class Tables(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "refresh_every = 2.5 must be a whole number"):
             mousse.torch.Mousse([self.one()], refresh_every=2.5)
 
+    def test_a_rate_without_its_name(self):
+        """As torch.optim takes it; everything else is named."""
+        self.assertEqual(mousse.torch.AdamW([self.one()], 0.25).param_groups[0]["lr"], 0.25)
+        self.assertEqual(mousse.torch.Muon([self.one()], lr=0).param_groups[0]["lr"], 0)
+        self.assertTrue(str(inspect.signature(mousse.torch.SGD)).startswith("(params, lr=0.01, *, mu="))
+        with self.assertRaisesRegex(TypeError, r"^SGD.__init__\(\)"):
+            mousse.torch.SGD([self.one()], 0.25, 0.9)
+
+    def test_names_are_checked_at_once(self):
+        for names in ({"a": 0, "b": 1}.keys(), (name for name in "ab"), ("a", "b")):
+            group = {"params": (self.one() for _ in range(2)), "names": names}
+            optimizer = mousse.torch.Optimizer([group], "muon")
+            self.assertEqual(optimizer.param_groups[0]["names"], ["a", "b"])
+        self.assertEqual(mousse.torch.SGD([{"params": self.one(), "names": "w"}]).param_groups[0]["names"], ["w"])
+        for names, sentence in ((["a"], "2 parameters and 1 names"), ("ab", "2 parameters and 1 names"),
+                                ([1, 2], "called 1")):
+            with self.assertRaisesRegex(mousse.InvalidArgument, sentence):
+                mousse.torch.Muon([{"params": [self.one(), self.one()], "names": names}])
+
+    def test_groups_of_another_optimizer(self):
+        """With what a scheduler has noted there."""
+        first = mousse.torch.SGD([self.one()], lr=0.5)
+        torch.optim.lr_scheduler.OneCycleLR(first, 1.0, total_steps=10, cycle_momentum=False)
+        second = mousse.torch.SGD(first.param_groups)
+        torch.optim.lr_scheduler.LambdaLR(second, lambda _: 1.0, last_epoch=3)
+        self.assertEqual(second.param_groups[0]["initial_lr"], first.param_groups[0]["initial_lr"])
+
     def test_a_default_that_no_group_has(self):
         with self.assertRaisesRegex(mousse.UnknownName, "refresh_every"):
             mousse.torch.Optimizer([{"params": [self.one()], "algorithm": "adamw"}], refresh_every=3)

@@ -6,7 +6,9 @@ import pathlib
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
+from unittest import mock
 
 import mousse
 import mousse.torch
@@ -338,6 +340,15 @@ class Loops(unittest.TestCase):
         self.assertTrue(torch.equal(one.detach(), before))
         optimizer.param_groups.insert(0, removed)
         optimizer.step()
+        for key, value in (("algorithm", "adamw"), ("names", ["w"]), ("row_blocks", 2)):
+            group = optimizer.param_groups[0]
+            before = dict(group)
+            group[key] = value
+            with self.assertRaisesRegex(ValueError, "other parameters, names, algorithms or layouts"):
+                optimizer.step()
+            group.clear()
+            group.update(before)
+        optimizer.step()
         optimizer.param_groups[0]["params"].append(torch.nn.Parameter(torch.ones(3)))
         with self.assertRaisesRegex(ValueError, "add_param_group"):
             optimizer.step()
@@ -371,6 +382,24 @@ class Loops(unittest.TestCase):
         train(net, optimizer, 1, 2)
         saver.join()
         self.assertTrue(torch.equal(finished[0]["mousse"], optimizer.state_dict()["mousse"]))
+
+    def test_threads_that_take_the_first_step(self):
+        """One makes the library's object, the others wait for it."""
+        weight, before = torch.nn.Parameter(torch.zeros(4)), mousse._core.Core.prepare
+        weight.grad = torch.ones(4)
+        optimizer = mousse.torch.SGD([weight], lr=0.5, mu=0.5, nesterov=False, weight_decay=0)
+
+        def slowly(core):
+            time.sleep(0.1)
+            before(core)
+
+        with mock.patch.object(mousse._core.Core, "prepare", slowly):
+            threads = [threading.Thread(target=optimizer.step) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertTrue(torch.equal(weight.detach(), torch.full((4,), -0.5 * (1 + 1.5 + 1.75))))
 
     def test_groups_never_guess(self):
         class Odd(torch.nn.Module):

@@ -57,6 +57,8 @@ class Commands(TrainTest):
         run = ("train", "--data-dir", self.lab.data, "--out", self.lab.folder / "x", "--optimizer", "mousse")
         self.assertIn("the optimizer mousse has no option 'grft'; did you mean 'graft'?",
                       self.failure(2, *run, "--opt.grft", "1"))
+        self.assertIn("the optimizer mousse has no option 'clip_norm'; see 'mousse help optimizers mousse'",
+                      self.failure(2, *run, "--opt.clip_norm", "1"))
         self.assertIn("optimizer lion: beta1 = 3 is out of range", self.failure(2, *run, "--scalar-opt", "lion", "--scalar.beta1", "3"))
         self.assertIn("optimizer mousse: shampoo_alpha: alpha = 9 is out of range",
                       self.failure(2, *run, "--shampoo-alpha", "9"))

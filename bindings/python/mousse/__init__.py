@@ -9,8 +9,8 @@ has an algorithm's options. docs/python.md is the guide.
 from ._errors import (BadFormat, CommunicationFailed, Error, InvalidArgument, NoMemory, NotFinite, OutOfRange,
                       UnknownName, WrongPhase)
 from ._library import version as __version__
-from ._tables import Option, algorithm_help, algorithms, describe, options
+from ._tables import Input, Option, algorithm_help, algorithms, describe, inputs, options
 
-__all__ = ["BadFormat", "CommunicationFailed", "Error", "InvalidArgument", "NoMemory", "NotFinite", "Option",
+__all__ = ["BadFormat", "CommunicationFailed", "Error", "Input", "InvalidArgument", "NoMemory", "NotFinite", "Option",
            "OutOfRange", "UnknownName", "WrongPhase", "__version__", "algorithm_help", "algorithms", "describe",
-           "options"]
+           "inputs", "options"]

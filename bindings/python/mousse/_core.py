@@ -8,9 +8,10 @@ import dataclasses
 import functools
 import os
 import threading
+import warnings
 import weakref
 
-from ._errors import CommunicationFailed, InvalidArgument, check, shown
+from ._errors import BadFormat, CommunicationFailed, InvalidArgument, check, shown
 from ._library import ffi, lib
 from ._tables import value_text
 
@@ -59,6 +60,7 @@ class _Stream:
 
     def read(self, data, size):
         if self.place + size > len(self.data):
+            self.raised = BadFormat(f"the saved state is cut short: it has {len(self.data)} bytes and goes on")
             return 1
         ffi.memmove(data, self.data[self.place:self.place + size], size)
         self.place += size
@@ -103,6 +105,11 @@ def _report(user, difference, name, text):
     ffi.from_handle(user).add(difference, name, text)
 
 
+@ffi.callback("void(void *, int, const char *)")
+def _log(told, level, text):
+    ffi.from_handle(told).append(shown(text))
+
+
 class _Observer:
     """Calls a function for every quantity; what it raises is raised after the step."""
 
@@ -131,6 +138,13 @@ def _alone(method):
     return call
 
 
+def _release(handle, lock):
+    """When the program ends, a daemon thread may be in a step: it completes that one and, for want of the lock, begins
+    no other. One that waits for other processes is left as it is."""
+    if _forked or lock.acquire(timeout=30):
+        lib.mousse_destroy(handle)
+
+
 class Core:
     """Build with add_group and add_tensor, then prepare, then step."""
 
@@ -139,15 +153,18 @@ class Core:
         env = ffi.new("mousse_env *")
         env.struct_size = ffi.sizeof("mousse_env")
         env.threads = threads
+        self._told = []  # the library's warnings, until the call that they belong to is over
+        self._told_handle = env.user = ffi.new_handle(self._told)
+        env.log = _log
         if comm is not None:
             env.comm = comm.pointer
         out = ffi.new("mousse_optimizer **")
         check(lib.mousse_create(env, out))
         self.handle = out[0]
-        self._release = weakref.finalize(self, lib.mousse_destroy, self.handle)
+        self.lock = threading.RLock()  # what runs without Python's lock runs alone; an observer may come back
+        self._release = weakref.finalize(self, _release, self.handle, self.lock)
         self._observer = self._observer_handle = None
         self._names, self._bindings, self._bound = [], None, None
-        self.lock = threading.RLock()  # what runs without Python's lock runs alone; an observer may come back
 
     def _check(self, status, stream=None) -> None:
         """Raises what a callback raised, or else what the status means."""
@@ -162,6 +179,10 @@ class Core:
             check(status, self.handle)
         except CommunicationFailed as failure:
             raise failure from reason
+
+    def _warn(self) -> None:
+        while self._told:
+            warnings.warn(self._told.pop(0), RuntimeWarning, stacklevel=5)  # where the optimizer was called
 
     def add_group(self, algorithm: str, options: dict) -> int:
         group = ffi.new("int *")
@@ -186,8 +207,10 @@ class Core:
     def set(self, group: int, option: str, value) -> None:
         check(lib.mousse_set_text(self.handle, group, option.encode(), value_text(value).encode()), self.handle)
 
-    def set_object(self, option: str, value) -> None:
-        self.set(lib.MOUSSE_OBJECT, option, value)
+    def set_whole(self, options: dict) -> None:
+        """Options of the optimizer as a whole."""
+        for name, value in options.items():
+            self.set(lib.MOUSSE_OBJECT, name, value)
 
     def prepare(self) -> None:
         self._check(lib.mousse_prepare(self.handle))
@@ -208,6 +231,12 @@ class Core:
         self._bound = addresses
 
     @_alone
+    def bind_input(self, name: str, given: str, address: int) -> None:
+        """What the algorithm takes beside the gradient (address 0: nothing)."""
+        data = ffi.cast("float *", address)
+        check(lib.mousse_bind_input(self.handle, name.encode(), given.encode(), data), self.handle)
+
+    @_alone
     def step(self) -> None:
         """One step. Python's lock is released meanwhile."""
         status = lib.mousse_step(self.handle)
@@ -215,6 +244,7 @@ class Core:
             raised, self._observer.raised = self._observer.raised, None
             raise raised
         self._check(status)
+        self._warn()
 
     @_alone
     def save(self) -> bytes:
@@ -228,6 +258,7 @@ class Core:
         """A state of exactly these parameters; one that does not fit changes nothing."""
         stream = _Stream(data)
         self._check(lib.mousse_load(self.handle, _read, ffi.new_handle(stream)), stream)
+        self._warn()
 
     @_alone
     def load_matching(self, data: bytes) -> list[tuple[int, str, str]]:
@@ -257,6 +288,15 @@ class Core:
             self._check(lib.mousse_state_read(self.handle, key, array, ffi.from_buffer("float[]", data), count))
             arrays[shown(array)] = data
         return arrays
+
+    @_alone
+    def evaluated(self, name: str) -> bytearray:
+        """The weights to evaluate with, as float32 row by row in bytes."""
+        rows, cols, key = ffi.new("size_t *"), ffi.new("size_t *"), name.encode()
+        check(lib.mousse_param_shape(self.handle, key, rows, cols), self.handle)
+        data = bytearray(4 * rows[0] * cols[0])
+        self._check(lib.mousse_read_weights(self.handle, key, ffi.from_buffer("float[]", data), rows[0] * cols[0]))
+        return data
 
     def plan(self, rank: int = 0) -> int:
         """Before prepare: the bytes that `rank` would hold."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 import difflib
 
 from ._errors import InvalidArgument, UnknownName
-from ._tables import Option, options
+from ._tables import Input, Option, inputs, object_options, options
 
 #: Names that users of other optimizers have in their fingers, where ours differ.
 _familiar = {"learning_rate": "lr", "momentum": "mu", "wd": "weight_decay", "betas": "beta1 and beta2",
@@ -15,6 +15,9 @@ _familiar = {"learning_rate": "lr", "momentum": "mu", "wd": "weight_decay", "bet
 def unknown(algorithm: str, name: str) -> UnknownName:
     """The exception for an option that an algorithm does not have, with a way on."""
     table = options(algorithm)
+    if name in object_options():
+        return UnknownName(f"{algorithm} has no option '{name}'; it is of the optimizer as a whole: "
+                           f"Optimizer(..., {name}=...)")
     hint = _familiar.get(name)
     if hint is None or not any(part in table for part in hint.split(" and ")):
         hint = next(iter(difflib.get_close_matches(name, table, 1)), None)
@@ -29,6 +32,22 @@ def checked(algorithm: str, given: dict) -> dict:
         if name not in table:
             raise unknown(algorithm, name)
     return {name: value_of(row, given.get(name, row.initial)) for name, row in table.items()}
+
+
+def of_the_whole(given: dict) -> dict:
+    """Takes the options of the optimizer as a whole (clip_norm, average, wrapper, ...) out of what is given."""
+    table = object_options()
+    names = [name for name in given if name in table]
+    return {name: value_of(table[name], given.pop(name)) for name in names}
+
+
+def input_of(algorithm: str, name: str) -> Input:
+    """What an algorithm takes beside the gradient, by name."""
+    table = inputs(algorithm)
+    if name in table:
+        return table[name]
+    what = f"it takes {', '.join(table)}" if table else "it takes nothing but gradients"
+    raise UnknownName(f"{algorithm} takes no input {name!r}; {what}")
 
 
 def value_of(row: Option, value):

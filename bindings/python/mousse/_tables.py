@@ -24,6 +24,21 @@ class Option:
         return self.choices == ("off", "on")
 
 
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """An array that an algorithm takes beside the gradient. rows and cols: whether it has as many as the parameter's
+    matrix has "rows" (outputs) or "cols" (inputs)."""
+    name: str
+    help: str
+    rows: str
+    cols: str
+
+    def shape(self, rows: int, cols: int) -> tuple[int, int]:
+        """Of the array, for a matrix of this shape."""
+        sides = {"rows": rows, "cols": cols}
+        return sides[self.rows], sides[self.cols]
+
+
 def _text(pointer) -> str:
     return ffi.string(pointer).decode()
 
@@ -80,6 +95,16 @@ def options(algorithm: str) -> dict[str, Option]:
     return _known[algorithm]
 
 
+def inputs(algorithm: str) -> dict[str, Input]:
+    """What an algorithm takes beside the gradient, by name; most take nothing. bind_input() gives it."""
+    algorithm_help(algorithm)  # refuses an unknown name
+    sides, found = {lib.MOUSSE_ROWS: "rows", lib.MOUSSE_COLS: "cols"}, {}
+    while (row := lib.mousse_algorithm_input(algorithm.encode(), len(found))) != ffi.NULL:
+        name = _text(row.name)
+        found[name] = Input(name, _text(row.help), sides[row.rows], sides[row.cols])
+    return found
+
+
 def object_options() -> dict[str, Option]:
     """The options of an optimizer as a whole, such as clip_norm."""
     if "" not in _known:
@@ -101,4 +126,6 @@ def describe(algorithm: str) -> str:
         allowed = ", ".join(row.choices) if row.choices and not row.is_switch else ""
         allowed = allowed or ("True or False" if row.is_switch else f"{row.low:g} to {row.high:g}")
         lines.append(f"    {row.name} = {row.initial!r}: {row.help} ({allowed})")
+    for row in inputs(algorithm).values():
+        lines.append(f"    bind_input(..., {row.name!r}, array): {row.help} ({row.rows} x {row.cols})")
     return "\n".join(lines)

@@ -80,7 +80,7 @@ def groups(model: torch.nn.Module, algorithm: str = "mousse", rest: str = "adamw
            roles: dict[str, str] | None = None, verbose: bool = False, **options) -> list[dict]:
     """Groups for Optimizer: hidden matrices under `algorithm`, all else under `rest` without decay.
 
-    options are those of the matrix group; rest_lr is the learning rate of the others (its default when
+    Parameters that need no gradient are left out. options are those of the matrix group; rest_lr is the learning rate of the others (its default when
     None). roles overrides the layer's role by name. verbose prints which parameter went where.
     """
     roles = dict(roles or {})

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import torch
 
-from . import _core
+from . import _core, _tables
 from ._errors import InvalidArgument
 
 _strided = torch.strided
@@ -64,7 +64,7 @@ class Slot:
                                   "convolutions can be transposed")
         if experts and len(shape) < 3:
             raise InvalidArgument(f"{self.name} has {len(shape)} dimensions; experts need (experts, outputs, inputs)")
-        self.count = shape[0] if experts else 1
+        self.count, self.inputs_first = shape[0] if experts else 1, transposed
         if len(shape) < 2:
             self.rows, self.cols = 1, self.param.numel()
         else:
@@ -124,6 +124,24 @@ class Slot:
         """The names of the library's parameters in it."""
         experts = [self.name] if self.count == 1 else [f"{self.name}[{i}]" for i in range(self.count)]
         return experts if self.row_blocks == 1 else [f"{e}[{b}]" for e in experts for b in range(self.row_blocks)]
+
+    def from_rows(self, numbers: list[torch.Tensor]) -> torch.Tensor:
+        """In the parameter's shape what the library gives row by row for each of its matrices."""
+        matrices = torch.cat(numbers).view(self.count, self.rows, self.cols)
+        return (matrices.transpose(1, 2) if self.inputs_first else matrices).reshape(self.shape)
+
+    def input_addresses(self, row: _tables.Input, tensor: torch.Tensor | None) -> list[tuple[str, int]]:
+        """Where each matrix, by name, finds what its algorithm takes beside the gradient; 0: nowhere."""
+        matrices = self.matrices()
+        if tensor is None:
+            return [(name, 0) for name in matrices]
+        rows, cols = row.shape(self.rows // self.row_blocks, self.cols)
+        wanted = (rows, cols) if len(matrices) == 1 else (len(matrices), rows, cols)
+        refuse_unusable(self.name, tensor, f"the {row.name}")
+        if tensor.dtype != torch.float32 or not tensor.is_contiguous() or tensor.is_neg() or tensor.shape != wanted:
+            raise InvalidArgument(f"the {row.name} of {self.name} is {'x'.join(map(str, tensor.shape))} of {tensor.dtype}; it "
+                                  f"must be {'x'.join(map(str, wanted))} of torch.float32, and contiguous")
+        return [(name, tensor.data_ptr() + 4 * rows * cols * i) for i, name in enumerate(matrices)]
 
     def note_change(self) -> None:
         """Tells autograd that the value has changed, as writing it with torch would: a graph that still needs the old

@@ -10,8 +10,13 @@ in the same bits.
 """
 from __future__ import annotations
 
+import contextlib
+import functools
 import inspect
-from typing import TYPE_CHECKING
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -21,12 +26,24 @@ from ._torch_groups import groups
 from ._torch_layout import Slot
 
 #: Keys of a parameter group besides the algorithm's options.
-_layout_keys = {"transposed", "experts", "row_blocks"}
-_group_keys = {"params", "algorithm", "names"} | _layout_keys
+_layout_keys = {"transposed": False, "experts": False, "row_blocks": 1}
+_lasting_keys = ("algorithm", "names", *_layout_keys)
+_group_keys = {"params", *_lasting_keys}
+#: What torch's schedulers keep in a group, for groups that were another optimizer's.
+_scheduler_keys = {"initial_lr", "max_lr", "min_lr", "swa_lr"}
 
 
 def _threads() -> int:
     return _core.usable_threads(torch.get_num_threads())
+
+
+def _alone(method):
+    """Waits for what another thread does with the optimizer."""
+    @functools.wraps(method)
+    def call(self, *arguments, **named):
+        with self._lock:
+            return method(self, *arguments, **named)
+    return call
 
 
 class Optimizer(torch.optim.Optimizer):
@@ -35,15 +52,20 @@ class Optimizer(torch.optim.Optimizer):
     Further keys of a group: `names` (keys in the saved state; groups() sets them), `transposed`
     (matrices stored as inputs x outputs), `experts` (the first dimension counts matrices) and
     `row_blocks` (so many matrices on top of each other: 3 for fused queries, keys and values).
-    defaults: options for every group whose algorithm has them. process_group: True, or a group of
+    defaults: options for every group whose algorithm has them, and those of the optimizer as a whole besides clip_norm
+    (average, wrapper, ...; evaluating() has the weights that they are for). process_group: True, or a group of
     torch.distributed, divides the state over its processes; gradients must be averaged already.
     """
 
-    def __init__(self, params, algorithm: str | None = None, *, process_group=None, clip_norm: float = 0.0,
-                 **defaults):
+    def __init__(self, params: Iterable[Any], algorithm: str | None = None, *, process_group: Any = None,
+                 clip_norm: float = 0.0, **defaults: Any) -> None:
+        self._lock = threading.RLock()  # for what replaces the library's object, which has one of its own
         self._core = self._slots = self._pushed = self._members = self._observer = None
         self._saved = None  # a state that waits for the first step
-        self._process_group, self._clip_norm = process_group, clip_norm
+        self._inputs = {}  # tensors by parameter and name
+        self._process_group, self._evaluated = process_group, None
+        self._whole = _options.of_the_whole(defaults | {"clip_norm": clip_norm or 0.0})
+        defaults = {name: value for name, value in defaults.items() if name not in self._whole}
         self._asked = set(defaults)
         self._defaults_algorithm = algorithm
         super().__init__(params, dict(defaults, algorithm=algorithm))
@@ -55,6 +77,7 @@ class Optimizer(torch.optim.Optimizer):
             if not having:
                 raise _options.unknown(self.param_groups[0]["algorithm"], name)
 
+    @_alone
     def add_param_group(self, param_group: dict) -> None:
         """Allowed at any time; the other parameters keep their state."""
         group = dict(param_group)
@@ -64,12 +87,16 @@ class Optimizer(torch.optim.Optimizer):
                                   "there are " + ", ".join(_tables.algorithms()))
         table = _tables.options(algorithm)
         given = {k: v for k, v in self.defaults.items() if k in table}
-        given.update({k: v for k, v in group.items() if k not in _group_keys})
+        given.update({k: v for k, v in group.items() if k not in _group_keys | _scheduler_keys})
         group.update(_options.checked(algorithm, given), algorithm=algorithm)
+        if not isinstance(group["params"], (torch.Tensor, set)):
+            group["params"] = list(group["params"])
+        if group.get("names") is not None:
+            group["names"] = _listed(group["names"], group["params"])
         self._rebuild_later()
         super().add_param_group(group)
         added = self.param_groups[-1]
-        for name in set(added) - _group_keys - set(table):
+        for name in set(added) - _group_keys - _scheduler_keys - set(table):
             del added[name]  # defaults of other algorithms, which the base class fills in
 
     # The library's object is made at the first step and whenever something it was made for changes.
@@ -86,17 +113,6 @@ class Optimizer(torch.optim.Optimizer):
             return changed
         return comm.any(changed or not all(slot.is_as_described() for slot in self._slots))
 
-    def _names(self):
-        """Every parameter's key in the saved state: its name, or its number as in state_dict."""
-        number = 0
-        for group in self.param_groups:
-            given = group.get("names")
-            if given is not None and len(given) != len(group["params"]):
-                raise InvalidArgument(f"a group has {len(group['params'])} parameters and {len(given)} names")
-            for place in range(len(group["params"])):
-                yield given[place] if given is not None else str(number)
-                number += 1
-
     def _comm(self):
         if self._process_group is None:
             return None
@@ -105,7 +121,7 @@ class Optimizer(torch.optim.Optimizer):
 
     def _describe(self, core):
         """Registers everything with a new object of the library; the slots, and the options of every group."""
-        slots, pushed, names = [], [], self._names()
+        slots, pushed, names = [], [], iter(_names(self.param_groups))
         for group in self.param_groups:
             for name, row in _tables.options(group["algorithm"]).items():
                 group.setdefault(name, row.initial)  # an option that is younger than a saved state
@@ -113,11 +129,11 @@ class Optimizer(torch.optim.Optimizer):
             number = core.add_group(group["algorithm"], wanted)
             pushed.append(wanted)
             for param in group["params"]:
-                slot = Slot(next(names), param, **{key: group[key] for key in _layout_keys & set(group)})
+                slot = Slot(next(names), param, **{key: group[key] for key in _layout_keys.keys() & group})
                 core.add_tensor(number, slot.tensor())
                 slots.append(slot)
-        if self._clip_norm:
-            core.set_object("clip_norm", self._clip_norm)
+        _refuse_tied_copies(slots)
+        core.set_whole(self._whole)
         return slots, pushed
 
     def _build(self, whole=False):
@@ -132,7 +148,7 @@ class Optimizer(torch.optim.Optimizer):
         self._saved, self._core = None, core
 
     def _grouped(self):
-        return [list(map(id, group["params"])) for group in self.param_groups]
+        return [(list(map(id, group["params"])), list(map(group.get, _lasting_keys))) for group in self.param_groups]
 
     def _push_options(self):
         """What schedulers and people have changed in param_groups since the last step."""
@@ -143,22 +159,28 @@ class Optimizer(torch.optim.Optimizer):
                     self._core.set(number, name, value)
                     pushed[name] = value
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step; the loss of the closure, if there is one."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
+        self._step()
+        return loss
+
+    @_alone
+    def _step(self):
+        if self._evaluated is not None:
+            raise InvalidArgument("a step is not for the weights of evaluating(): take it after the with statement")
         if self._core is not None and self._must_rebuild():
             self._rebuild_later()
         if self._core is None:
             self._build()
         elif self._members != self._grouped():
-            raise InvalidArgument("the lists of parameters in param_groups have changed since the last step, and state "
-                                  "is kept by name: use add_param_group, or make a new optimizer")
+            raise InvalidArgument("param_groups have other parameters, names, algorithms or layouts than in the last step, "
+                                  "and state is kept for those: use add_param_group, or make a new optimizer")
         self._push_options()
         self._update()
-        return loss
 
     def _update(self):
         gradients, addresses = [], []
@@ -176,12 +198,35 @@ class Optimizer(torch.optim.Optimizer):
             gradients.append(gradient)  # alive until the step is over
         with self._core.lock:
             self._core.bind(addresses)
+            self._bind_inputs()
             before = self._core.steps
             try:
                 self._core.step()
             finally:  # an observer's exception, or Ctrl-C, comes after a step that was taken
                 if self._core.steps != before:
                     self._take_over([slot for slot, gradient in zip(self._slots, gradients) if gradient is not None])
+
+    def bind_input(self, param: str | torch.Tensor, name: str, tensor: torch.Tensor | None) -> None:
+        """What kfac, newtonmuon and limuon take beside the gradient of a parameter (its name, or itself), as
+        mousse.inputs(algorithm) lists it; with experts or row_blocks one matrix for each. Read in every step, it may
+        change in place; None takes it away."""
+        group, param = self._place_of(param)
+        self._inputs.setdefault(param, {})[name] = _options.input_of(group["algorithm"], name), tensor
+
+    def _place_of(self, param):
+        """The group of a parameter (its name, or itself), and the parameter."""
+        names = iter(_names(self.param_groups))
+        for group in self.param_groups:
+            for each, name in zip(group["params"], names):
+                if each is param or (isinstance(param, str) and name == param):
+                    return group, each
+        raise InvalidArgument(f"there is no parameter {param!r}")
+
+    def _bind_inputs(self):
+        for slot in self._slots if self._inputs else ():
+            for row, tensor in self._inputs.get(slot.param, {}).values():
+                for matrix, address in slot.input_addresses(row, tensor):
+                    self._core.bind_input(matrix, row.name, address)
 
     @staticmethod
     @torch.no_grad()
@@ -198,6 +243,46 @@ class Optimizer(torch.optim.Optimizer):
         slot.fetch()
         return slot.grad_like_value()
 
+    # Evaluating.
+
+    @_alone
+    @torch.no_grad()
+    def evaluation_weights(self) -> dict[torch.Tensor, torch.Tensor]:
+        """The weights to evaluate with, of every parameter, as float32: the average, or what a wrapper keeps for it;
+        without either, the values themselves. With several processes, called by all of them."""
+        if self._evaluated is not None:
+            raise InvalidArgument("inside of evaluating() the parameters are the weights to evaluate with")
+        if self._core is not None and (self._must_rebuild() or not all(slot.is_as_described() for slot in self._slots)):
+            self._rebuild_later()
+        if self._core is None:
+            self._build()
+        addresses = []
+        for slot in self._slots:
+            slot.fetch()
+            addresses += (slot.value_address(), 0)
+        with self._core.lock:
+            self._core.bind(addresses)
+            return {slot.param: slot.from_rows([torch.frombuffer(self._core.evaluated(name), dtype=torch.float32)
+                                                for name in slot.matrices()]) for slot in self._slots}
+
+    @contextlib.contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """with optimizer.evaluating(): the parameters have the weights to evaluate with; afterwards, their own again."""
+        weights = self.evaluation_weights()
+        self._evaluated = {param: param.detach().clone() for param in weights}
+        try:
+            self._assign(weights)
+            yield
+        finally:
+            self._assign(self._evaluated)
+            self._evaluated = None
+
+    @staticmethod
+    @torch.no_grad()
+    def _assign(values):
+        for param, value in values.items():
+            param.copy_(value)
+
     # Saving: the library's state is one tensor of bytes beside torch's param_groups.
 
     def _state_bytes(self):
@@ -206,6 +291,7 @@ class Optimizer(torch.optim.Optimizer):
         data = self._core.save()
         return data if self._core._comm is None else self._core._comm.share(data)
 
+    @_alone
     def state_dict(self) -> dict:
         """With several processes, called by all of them; each gets the whole state."""
         result = super().state_dict()
@@ -213,46 +299,73 @@ class Optimizer(torch.optim.Optimizer):
         result["mousse"] = None if data is None else torch.frombuffer(bytearray(data), dtype=torch.uint8)
         return result
 
+    @_alone
     def load_state_dict(self, state_dict: dict) -> None:
         """All or nothing: a state that does not fit changes nothing."""
         if "mousse" not in state_dict:
             raise BadFormat("this state_dict is not of a mousse optimizer: it has no entry 'mousse'")
-        self._refuse_other_algorithms(state_dict["param_groups"])
+        same_names = self._compare_groups(state_dict["param_groups"])
         data = state_dict["mousse"]
         data = None if data is None else bytes(data.cpu().numpy())
         before, kept = super().state_dict(), self._state_bytes()
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "mousse"})
         self._saved, self._core = data, None
         try:
+            if same_names:  # perhaps in another order
+                for group, mine in zip(self.param_groups, before["param_groups"]):
+                    group.update({key: mine[key] for key in ("names",) if key in mine})
             self._build(whole=True)
         except BaseException:
             super().load_state_dict(before)
             self._saved, self._core = kept, None
             raise
 
-    def _refuse_other_algorithms(self, saved):
+    def _compare_groups(self, saved):
+        """Refuses what torch, which takes over a group's keys as they are, would mix up in silence. True: the names are
+        the same ones. Other names (of a model that has been wrapped, say) are taken over, in their order."""
+        if [len(g["params"]) for g in self.param_groups] != [len(g["params"]) for g in saved]:
+            return False  # for torch to refuse
         mine = [g["algorithm"] for g in self.param_groups]
         theirs = [g.get("algorithm") for g in saved]
-        if len(mine) == len(theirs) and mine != theirs:
+        if mine != theirs:
             raise BadFormat(f"the saved groups have the algorithms {theirs}, these {mine}")
+        for number, pair in enumerate(zip(saved, self.param_groups)):
+            for key, usual in _layout_keys.items():
+                then, now = (group.get(key, usual) for group in pair)
+                if then != now:
+                    raise BadFormat(f"group {number} was saved with {key} = {then!r} and has {key} = {now!r} here")
+        mine, theirs = _names(self.param_groups), _names(saved)
+        known = set(theirs)
+        if set(mine) == known:
+            return True
+        for now, then in zip(mine, theirs):
+            if now != then and now in known:
+                raise BadFormat(f"the saved state has {then!r} in the place of {now!r}, which it has elsewhere, and "
+                                "not all names are the same: put the parameters into the saved order")
+        return False
 
     def __getstate__(self):
         # What torch takes along, and ours. Not the rest of __dict__: the step that a scheduler has wrapped there, and
         # hooks, are of this object. The library's object cannot be copied, and an observer, often a lambda, belongs to
         # this optimizer and not to its copies.
-        ours = {name: getattr(self, name) for name in ("_process_group", "_clip_norm", "_asked", "_defaults_algorithm")}
+        ours = {name: getattr(self, name) for name in ("_process_group", "_whole", "_asked", "_defaults_algorithm",
+                                                       "_inputs")}
         return dict(super().__getstate__(), **ours, _saved=self._state_bytes(), _core=None, _slots=None, _pushed=None,
-                    _members=None, _observer=None)
+                    _members=None, _observer=None, _evaluated=None)
+
+    def __setstate__(self, state):
+        self.__dict__.setdefault("_lock", threading.RLock())
+        super().__setstate__(state)
 
     # Watching.
 
-    def observe(self, function) -> None:
+    def observe(self, function: Callable[[str, str, float], Any] | None) -> None:
         """function(name, quantity, value) is called after every step, e.g. ("0", "update_rms", 0.2)."""
         self._observer = function
         if self._core is not None:
             self._core.observe(function)
 
-    def plan(self) -> "Plan":
+    def plan(self) -> Plan:
         """Memory and work per parameter, before or during training; nothing large is allocated."""
         core = _core.Core(_threads())
         slots, _ = self._describe(core)
@@ -260,7 +373,8 @@ class Optimizer(torch.optim.Optimizer):
             (name, "x".join(map(str, slot.param.shape)) or "1", bytes_, flops)
             for (name, bytes_, flops), slot in zip(_per_slot(core, slots), slots)])
 
-    def arrays(self, param) -> dict[str, torch.Tensor]:
+    @_alone
+    def arrays(self, param: str | torch.Tensor) -> dict[str, torch.Tensor]:
         """What is kept about a parameter (its name, or itself): copies of "momentum" and the like; of experts and row
         blocks, one row for each."""
         if self._core is None:
@@ -271,6 +385,38 @@ class Optimizer(torch.optim.Optimizer):
         found = [self._core.state(name) for name in slots[0].matrices()]
         rows = {k: [torch.frombuffer(f[k], dtype=torch.float32) for f in found] for k, v in found[0].items() if v}
         return {k: v[0] if len(found) == 1 else torch.stack(v) for k, v in rows.items()}
+
+
+def _listed(names, params):
+    """The names of a group's parameters as a list of texts."""
+    listed = [names] if isinstance(names, str) else list(names)
+    for name in listed:
+        if not isinstance(name, str):
+            raise InvalidArgument(f"a parameter cannot be called {name!r}: a name is text without NUL")
+    count = 1 if isinstance(params, torch.Tensor) else len(params)
+    if len(listed) != count:
+        raise InvalidArgument(f"a group has {count} parameters and {len(listed)} names; give every parameter a name")
+    return listed
+
+
+def _names(groups):
+    """Every parameter's key in the saved state: its name, or its number as in state_dict."""
+    found = []
+    for group in groups:
+        numbers = map(str, range(len(found), len(found) + len(group["params"])))
+        given = group.get("names")
+        found += numbers if given is None else _listed(given, group["params"])
+    return found
+
+
+def _refuse_tied_copies(slots):
+    """The library knows where values lie except of those that are copied for it."""
+    known = {}
+    for slot in slots:
+        other = known.setdefault(slot.param.data_ptr(), slot)
+        if other is not slot and (slot.staged is not None or other.staged is not None):
+            raise InvalidArgument(f"the values of {other.name} and {slot.name} begin at the same place; register a tied "
+                                  "tensor once")
 
 
 def _plain(value):
@@ -289,7 +435,7 @@ def _per_slot(core, slots):
 class Plan:
     """bytes: what the optimizer will hold; rows: (name, shape, bytes of state, operations of a step)."""
 
-    def __init__(self, held: int, rows: list):
+    def __init__(self, held: int, rows: list[tuple[str, str, int, float]]) -> None:
         self.bytes, self.rows = held, rows
 
     def __str__(self):
@@ -302,12 +448,14 @@ class Plan:
 def _adopt(core, data, whole):
     """A state of these parameters. Not whole: after add_param_group the new ones are not in it.
 
-    Options that differ are no matter here: torch's param_groups bring them along.
+    Options of groups that differ are no matter here: torch's param_groups bring them along.
     """
     misfits = [_core.lib.MOUSSE_UNKNOWN, _core.lib.MOUSSE_RESHAPED] + [_core.lib.MOUSSE_MISSING] * whole
-    for kind, _, text in core.load_matching(data):
+    for kind, name, text in core.load_matching(data):
         if kind in misfits:
             raise BadFormat(text)
+        if whole and kind == _core.lib.MOUSSE_OPTION and name in _tables.object_options():
+            warnings.warn(text, RuntimeWarning, stacklevel=5)  # where load_state_dict was called
 
 
 _class_names = {"mousse": "Mousse", "muon": "Muon", "soap": "SOAP", "shampoo": "Shampoo", "adamw": "AdamW",
@@ -319,20 +467,25 @@ _class_names = {"mousse": "Mousse", "muon": "Muon", "soap": "SOAP", "shampoo": "
 
 
 def _signature(algorithm):
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    own = [inspect.Parameter("params", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
-    own += [inspect.Parameter(o.name, keyword, default=o.initial) for o in _tables.options(algorithm).values()]
+    keyword, usual = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    own = [inspect.Parameter("params", usual)]
+    own += [inspect.Parameter(o.name, usual if o.name == "lr" else keyword, default=o.initial)
+            for o in _tables.options(algorithm).values()]
     own += [inspect.Parameter("clip_norm", keyword, default=0.0),
             inspect.Parameter("process_group", keyword, default=None)]
     return inspect.Signature(own)
 
 
 def _make_class(algorithm):
-    def __init__(self, params, **options):
-        _options.checked(algorithm, {k: v for k, v in options.items() if k not in ("clip_norm", "process_group")})
+    def __init__(self, params, lr=None, **options):  # lr without its name, as torch.optim takes it
+        if lr is not None:
+            options["lr"] = lr
+        others = {"process_group", *_tables.object_options()}
+        _options.checked(algorithm, {k: v for k, v in options.items() if k not in others})
         Optimizer.__init__(self, params, algorithm, **options)
 
     name = _class_names.get(algorithm, algorithm.capitalize())
+    __init__.__qualname__ = f"{name}.__init__"
     return type(name, (Optimizer,), {
         "__init__": __init__, "__doc__": _tables.describe(algorithm), "__module__": __name__,
         "__signature__": _signature(algorithm)})
@@ -344,7 +497,7 @@ for _algorithm in _tables.algorithms():
 
 if TYPE_CHECKING:  # the same classes for type checkers, which do not see what is made from tables
     class _Algorithm(Optimizer):
-        def __init__(self, params, *, clip_norm: float = 0.0, process_group=None,
+        def __init__(self, params: Iterable[Any], lr: float = ..., *, clip_norm: float = 0.0, process_group: Any = None,
                      **options: float | str | bool) -> None: ...
 
     class Mousse(_Algorithm): ...
