@@ -3,6 +3,7 @@
 #include "report/results.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 
 #include <ctype.h>
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST_ID = 64, LARGEST_DOCUMENT = 256 << 20 };
+enum { LONGEST_ID = 64, LARGEST_DOCUMENT = 256 << 20, MOST_VALUES = 1 << 22 };
 
 static mousse_status wrong(const char *where, const char *key, const char *expected,
                            mo_error *error)
@@ -207,12 +208,8 @@ mousse_status results_check(const json_t *results, mo_error *error)
 mousse_status results_parse(json_t **results, const char *path, const char *text, size_t size,
                             mo_error *error)
 {
-  json_error_t problem;
   mo_error reason = {{0}};
-  *results = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
-  if (*results == NULL)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%.200s: line %d: not JSON: %s", path,
-                   problem.line, problem.text);
+  MO_TRY(mo_json_parse(results, path, text, size, MOST_VALUES, JSON_REJECT_DUPLICATES, error));
   const mousse_status status = results_check(*results, &reason);
   if (status == MOUSSE_OK) return MOUSSE_OK;
   json_decref(*results);

@@ -235,7 +235,7 @@ static void damage_is_told_with_file_and_line(void **state)
       {"{\"step\": 1, \"tokens\": 1, \"val_loss\": \"x\"}\n", NULL, "a validation needs"},
       {"{\"step\": 1, \"matrix\": 5}\n", NULL, "the name of a matrix"},
       {"", "{\"status\": \"great\"}", "result.json: status is 'great'"},
-      {"", "{\"status\"", "result.json: line 1: not JSON"},
+      {"", "{\"status\"", "result.json: line 1, column 9: not JSON"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     run_record r;

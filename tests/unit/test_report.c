@@ -101,6 +101,22 @@ static void documents_are_checked(void **state)
   assert_int_equal(results_check(NULL, NULL), MOUSSE_NO_MEMORY);
 }
 
+/* "[" takes a byte in a file and a hundred in memory. */
+static void documents_of_too_many_values_are_refused(void **state)
+{
+  enum { SIZE = 5 << 20 };
+  mo_error error = {{0}};
+  json_t *results = NULL;
+  char *text = malloc(SIZE);
+  (void)state;
+  assert_non_null(text);
+  memset(text, '[', SIZE);
+  assert_int_equal(results_parse(&results, "r.json", text, SIZE, &error), MOUSSE_BAD_FORMAT);
+  assert_non_null(strstr(error.text, "r.json: more than 4194304 JSON values"));
+  assert_null(results);
+  free(text);
+}
+
 static void two_figures_need_two_ids(void **state)
 {
   (void)state;
@@ -449,6 +465,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(documents_are_checked),
+      cmocka_unit_test(documents_of_too_many_values_are_refused),
       cmocka_unit_test(two_figures_need_two_ids),
       cmocka_unit_test(text_is_for_any_terminal),
       scratch_test(every_chart_is_a_picture),
