@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/memory.h"
+#include "base/table.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -185,13 +186,19 @@ static mousse_status check_figure(const json_t *figure, const char *where, mo_er
 
 static mousse_status check_ids(const json_t *figures, mo_error *error)
 {
-  for (size_t i = 0; i < json_array_size(figures); i++)
-    for (size_t j = 0; j < i; j++)
-      if (json_equal(json_object_get(json_array_get(figures, i), "id"),
-                     json_object_get(json_array_get(figures, j), "id")))
-        return mo_fail(error, MOUSSE_BAD_FORMAT, "results: two figures have the id '%s'",
-                       json_string_value(json_object_get(json_array_get(figures, i), "id")));
-  return MOUSSE_OK;
+  mo_text_table ids = {0};
+  mousse_status status = MOUSSE_OK;
+  for (size_t i = 0; i < json_array_size(figures) && status == MOUSSE_OK; i++) {
+    uint32_t number = 0;
+    bool is_new = false;
+    const char *id = json_string_value(json_object_get(json_array_get(figures, i), "id"));
+    if (!mo_text_table_add(&ids, id, strlen(id), &number, &is_new))
+      status = mo_fail(error, MOUSSE_NO_MEMORY, "results: no memory to check them");
+    else if (!is_new)
+      status = mo_fail(error, MOUSSE_BAD_FORMAT, "results: two figures have the id '%s'", id);
+  }
+  mo_text_table_close(&ids);
+  return status;
 }
 
 mousse_status results_check(const json_t *results, mo_error *error)
