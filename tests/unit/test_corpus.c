@@ -191,6 +191,34 @@ static void test_unwrap(void **state)
 }
 
 /* Building a data set: shares, end-of-text tokens, sizes of shards, and nothing left behind. */
+/* A line is handed on as it comes, but for space at what may be its end. */
+static void test_unwrap_of_long_lines(void **state)
+{
+  enum { PART = 1 << 10, PARTS = 200 };
+  char text[PART];
+  mo_unwrap unwrap = {0};
+  mo_buffer out = {0};
+  (void)state;
+  memset(text, 'x', sizeof text);
+  for (size_t i = 1; i <= PARTS; i++) {
+    assert_true(unwrap_add(&unwrap, text, sizeof text, &out));
+    assert_int_equal(out.size, i * PART);
+  }
+  assert_true(unwrap_add(&unwrap, " \t", 2, &out) && unwrap_add(&unwrap, "y \r", 3, &out));
+  assert_int_equal(out.size, PARTS * PART + 3);
+  assert_memory_equal(out.data + PARTS * PART, " \ty", 3);
+  out.size = 0;
+  memset(text, ' ', sizeof text);
+  for (size_t i = 0; i < PARTS; i++) {
+    assert_true(unwrap_add(&unwrap, text, sizeof text, &out));
+    assert_true(unwrap.space.size <= (1 << 16) + PART);
+  }
+  assert_true(unwrap_add(&unwrap, "\nz", 2, &out) && unwrap_finish(&unwrap, &out));
+  assert_memory_equal(out.data + out.size - 4, "  z\n", 4);
+  unwrap_close(&unwrap);
+  mo_buffer_close(&out);
+}
+
 static void test_build(void **state)
 {
   char *text = test_malloc(200000);
@@ -235,7 +263,8 @@ int main(void)
       scratch_test(test_text_documents), scratch_test(test_long_lines),
       scratch_test(test_json_lines),     scratch_test(test_gzip),
       scratch_test(test_directories),    scratch_test(test_directories_are_listed_once),
-      cmocka_unit_test(test_unwrap),     scratch_test(test_build),
+      cmocka_unit_test(test_unwrap),     cmocka_unit_test(test_unwrap_of_long_lines),
+      scratch_test(test_build),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
