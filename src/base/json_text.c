@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,12 +34,17 @@ size_t mo_json_values(const char *text, size_t size)
   return values;
 }
 
+static bool is_few(const char *text, size_t size, size_t most)
+{
+  return size < most || mo_json_values(text, size) <= most;
+}
+
 mousse_status mo_json_bound(const char *name, const char *text, size_t size, size_t most,
                             mo_error *error)
 {
-  if (size < most || mo_json_values(text, size) <= most) return MOUSSE_OK;
-  return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: more than %zu JSON values, which is the limit",
-                 name, most);
+  if (is_few(text, size, most)) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_BAD_FORMAT,
+                 "%.300s: more than %zu JSON values, which is the limit", name, most);
 }
 
 mousse_status mo_json_parse(json_t **root, const char *name, const char *text, size_t size,
@@ -50,9 +56,24 @@ mousse_status mo_json_parse(json_t **root, const char *name, const char *text, s
   *root = json_loadb(text, size, flags, &problem);
   if (*root != NULL) return MOUSSE_OK;
   if (json_error_code(&problem) == json_error_out_of_memory)
-    return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to read it", name);
-  return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %d, column %d: %s", name, problem.line,
-                 problem.column, problem.text);
+    return mo_fail(error, MOUSSE_NO_MEMORY, "%.300s: no memory to read it", name);
+  return mo_fail(error, MOUSSE_BAD_FORMAT, "%.300s: line %d, column %d: not JSON: %s", name,
+                 problem.line, problem.column, problem.text);
+}
+
+mousse_status mo_json_line(json_t **root, const char *line, size_t size, size_t most_values,
+                           mo_error *error)
+{
+  json_error_t problem;
+  *root = NULL;
+  if (!is_few(line, size, most_values))
+    return mo_fail(error, MOUSSE_BAD_FORMAT, "more than %zu JSON values, which is the limit",
+                   most_values);
+  *root = json_loadb(line, size, JSON_REJECT_DUPLICATES, &problem);
+  if (*root != NULL) return MOUSSE_OK;
+  if (json_error_code(&problem) == json_error_out_of_memory)
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to read it");
+  return mo_fail(error, MOUSSE_BAD_FORMAT, "not JSON: %s", problem.text);
 }
 
 json_t *mo_json_text(const char *text)

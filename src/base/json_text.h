@@ -16,10 +16,18 @@ size_t mo_json_values(const char *text, size_t size);
 mousse_status mo_json_bound(const char *name, const char *text, size_t size, size_t most,
                             mo_error *error);
 
+/* Enough for whatever people read or a run writes at a time: a configuration, a line of metrics. */
+enum { MO_JSON_FEW = 1 << 16 };
+
 /* The tree of a text with at most `most_values` values. flags: Jansson's. name: the file, or
  * what messages call the text. */
 mousse_status mo_json_parse(json_t **root, const char *name, const char *text, size_t size,
                             size_t most_values, size_t flags, mo_error *error);
+
+/* The same of a line, of which the caller names the file and the number. Duplicate keys are
+ * refused. */
+mousse_status mo_json_line(json_t **root, const char *line, size_t size, size_t most_values,
+                           mo_error *error);
 
 /* A text from outside, such as a name of a file, which need not be UTF-8: a byte that is not becomes a
  * mark (U+FFFD) and its two digits, so that different names stay different. NULL: no memory. */

@@ -43,13 +43,21 @@ static bool nothing(const char *name)
   return false;
 }
 
+/* No lock, or one without a word: left by a process that was killed before it wrote the mark. */
+static bool says_nothing(const char *lock)
+{
+  struct stat info;
+  return lstat(lock, &info) != 0 || (S_ISREG(info.st_mode) && info.st_size == 0);
+}
+
 /* A directory that was there before: ours if the lock says so, or if there is nothing in it. */
 static mousse_status check_left_behind(const mo_staging *staging, mo_error *error)
 {
   char lock[sizeof staging->partial + 16];
   snprintf(lock, sizeof lock, "%s/%s", staging->partial, MO_LOCK_NAME);
   MO_TRY(mo_directory_check(staging->partial, staging->ours, error));
-  if (carries_mark(lock) || mo_directory_check(staging->partial, nothing, NULL) == MOUSSE_OK)
+  if (carries_mark(lock) ||
+      (says_nothing(lock) && mo_directory_check(staging->partial, nothing, NULL) == MOUSSE_OK))
     return MOUSSE_OK;
   return mo_fail(error, MOUSSE_IO,
                  "%s: exists and was not made by mousse; move it away, or give another name",

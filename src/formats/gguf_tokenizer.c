@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER_DEFINED = 4, UNUSED = 5, BYTE = 6 };
-enum { MOST_COMPARED = 100000000 };
+enum { MOST_COMPARED = 100000000, LONGEST_CHECKED = 4096 };
 
 /* The expressions as tokenizer.json of these models has them. */
 static const struct {
@@ -119,7 +119,7 @@ static void add_scores(gguf_keys *keys, const mo_tokenizer *t, size_t vocabulary
   mo_release(NULL, scores, vocabulary * sizeof *scores);
 }
 
-/* Is every way to put a token together from two others a merge? */
+/* Is every way to put a token together from two others a merge? Takes the square of its length. */
 static bool has_all_merges(const mo_tokenizer *t, uint32_t id)
 {
   size_t length = 0;
@@ -140,8 +140,15 @@ static mousse_status check_merges(const mo_tokenizer *t, mo_error *error)
 {
   for (uint32_t id = 0; id < t->tokens.count; id++) {
     size_t length = 0;
-    if (tokenizer_is_found(t, id) || has_all_merges(t, id)) continue;
     const char *text = mo_text_table_get(&t->tokens, id, &length);
+    if (tokenizer_is_found(t, id)) continue;
+    if (length > LONGEST_CHECKED)
+      return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                     "token %u, '%.80s...', has %zu bytes, too many to see whether llama.cpp "
+                     "puts it together by the tokenizer's merges only (at most %d); this "
+                     "tokenizer cannot be written as GGUF",
+                     id, text, length, LONGEST_CHECKED);
+    if (has_all_merges(t, id)) continue;
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "token %u, '%.*s', can be put together in a way that is not among the "
                    "tokenizer's merges; llama.cpp takes every way and would give text other "

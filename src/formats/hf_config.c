@@ -6,8 +6,8 @@
 #include "formats/hf_config.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
 
-#include <jansson.h>
 #include <string.h>
 
 enum { LARGEST_CONFIG = 1 << 20 };
@@ -314,11 +314,9 @@ static mousse_status read_foreign(const source *s, model_family *family, gpt_con
 mousse_status hf_parse_config(gpt_config *config, bool *foreign, model_family *family,
                               const char *path, const char *text, size_t size, mo_error *error)
 {
-  json_error_t reason;
   mousse_status status = MOUSSE_OK;
-  json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
-  if (object == NULL)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %d: %s", path, reason.line, reason.text);
+  json_t *object = NULL;
+  MO_TRY(mo_json_parse(&object, path, text, size, MO_JSON_FEW, JSON_REJECT_DUPLICATES, error));
   const source s = {object, path, error};
   *family = FAMILY_NONE;
   *foreign = names_architecture(&s);

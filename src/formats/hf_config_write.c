@@ -1,9 +1,9 @@
 /* hf_config_write.c - a table of layers as config.json of transformers, and the tokens that end
  * a text. */
 #include "base/file.h"
+#include "base/json_text.h"
 #include "formats/hf_config.h"
 
-#include <jansson.h>
 #include <string.h>
 
 static json_t *size_json(size_t value)
@@ -129,7 +129,8 @@ size_t format_end_tokens(const char *folder, uint32_t *tokens, size_t most)
     if (mo_path_join(path, sizeof path, folder, names[i], NULL) != MOUSSE_OK ||
         mo_file_read(NULL, path, 1 << 20, &text, &size, NULL) != MOUSSE_OK)
       continue;
-    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    json_t *object = NULL;
+    (void)mo_json_parse(&object, path, text, size, MO_JSON_FEW, JSON_REJECT_DUPLICATES, NULL);
     mo_release(NULL, text, size + 1);
     count = ids_of(json_object_get(object, "eos_token_id"), tokens, most);
     json_decref(object);

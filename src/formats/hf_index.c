@@ -57,12 +57,9 @@ static mousse_status read_map(hf_index *index, const char *path, json_t *map, mo
 mousse_status hf_index_parse(hf_index *index, const char *path, const char *text, size_t size,
                              mo_error *error)
 {
-  json_error_t reason;
+  json_t *object = NULL;
   *index = (hf_index){0};
-  MO_TRY(mo_json_bound(path, text, size, MOST_VALUES, error));
-  json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
-  if (object == NULL)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %d: %s", path, reason.line, reason.text);
+  MO_TRY(mo_json_parse(&object, path, text, size, MOST_VALUES, JSON_REJECT_DUPLICATES, error));
   const mousse_status status =
       read_map(index, path, json_object_get(object, "weight_map"), error);
   json_decref(object);

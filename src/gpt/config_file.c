@@ -3,9 +3,9 @@
  * Other keys are other programs' and ignored.
  */
 #include "base/file.h"
+#include "base/json_text.h"
 #include "gpt/config.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,10 +131,8 @@ mousse_status gpt_config_from_json(gpt_config *config, const char *path, const v
 mousse_status gpt_parse_config(gpt_config *config, const char *path, const char *text,
                                size_t size, mo_error *error)
 {
-  json_error_t reason;
-  json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
-  if (object == NULL)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %d: %s", path, reason.line, reason.text);
+  json_t *object = NULL;
+  MO_TRY(mo_json_parse(&object, path, text, size, MO_JSON_FEW, JSON_REJECT_DUPLICATES, error));
   const mousse_status status = gpt_config_from_json(config, path, object, error);
   json_decref(object);
   return status;

@@ -7,6 +7,8 @@
  */
 #include "report/chart_style.h"
 
+#include "base/table.h"
+
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
@@ -24,19 +26,14 @@ enum { OPTIMIZER_COUNT = sizeof optimizers / sizeof *optimizers, NO_OPTIMIZER = 
 
 static const char *const others[] = {"#d6336c", "#2f7ed8", "#e08e0b", "#2a9d6f",
                                      "#8a63d2", "#0fa3b1", "#a0522d", "#868e96"};
-enum { OTHER_COUNT = sizeof others / sizeof *others };
+enum { OTHER_COUNT = sizeof others / sizeof *others, CHART_DASHES = 4 };
 
-static const char *name_of(const json_t *chart, size_t index)
-{
-  const json_t *list = json_object_get(chart, "series");
-  return json_string_value(json_object_get(json_array_get(list, index), "name"));
-}
+typedef struct chart_style {
+  const char *color;
+  int dash;
+} chart_style;
 
-static size_t series_count(const json_t *chart)
-{
-  return json_array_size(json_object_get(chart, "series"));
-}
-
+/* The optimizer that a name mentions first. */
 static int optimizer_of(const char *name)
 {
   while (*name != '\0') {
@@ -51,81 +48,109 @@ static int optimizer_of(const char *name)
   return NO_OPTIMIZER;
 }
 
-static bool is_about_one(const json_t *chart)
+/* A name without an optimizer. */
+typedef struct plain_name {
+  size_t number; /* among those of the first chart that has it */
+  size_t chart;  /* the last one that had it */
+} plain_name;
+
+/* Each series is looked at once: documents may come from files and have very many. */
+typedef struct styling {
+  mo_text_table names;
+  plain_name *list; /* owned; of each of them */
+  size_t capacity;
+  size_t chart, new_names; /* the number of the chart, from 1, and names of its own so far */
+} styling;
+
+static const char *name_of(const json_t *series)
 {
-  for (size_t i = 1; i < series_count(chart); i++)
-    if (optimizer_of(name_of(chart, i)) != optimizer_of(name_of(chart, 0))) return false;
+  return json_string_value(json_object_get(series, "name"));
+}
+
+/* The number of a name without an optimizer; without memory, another one. */
+static size_t number_of(styling *s, const char *name, size_t other)
+{
+  uint32_t id = 0;
+  bool added = false;
+  if (!mo_text_table_add(&s->names, name, strlen(name) + 1, &id, &added) ||
+      !mo_grow(NULL, &s->list, &s->capacity, (size_t)id + 1, sizeof *s->list))
+    return other;
+  plain_name *found = &s->list[id];
+  if (found->chart == 0) found->number = s->new_names;
+  if (found->chart != s->chart) s->new_names++;
+  found->chart = s->chart;
+  return found->number;
+}
+
+static bool is_about_one(const json_t *list)
+{
+  for (size_t i = 1; i < json_array_size(list); i++)
+    if (optimizer_of(name_of(json_array_get(list, i))) !=
+        optimizer_of(name_of(json_array_get(list, 0))))
+      return false;
   return true;
 }
 
-/* How many series before this one share its optimizer. */
-static size_t rank_in_chart(const json_t *chart, size_t index)
+static chart_style style_of_number(size_t number)
 {
-  size_t rank = 0;
-  const int optimizer = optimizer_of(name_of(chart, index));
-  for (size_t i = 0; i < index; i++) rank += optimizer_of(name_of(chart, i)) == optimizer;
-  return rank;
+  return (chart_style){others[number % OTHER_COUNT],
+                       (int)(number / OTHER_COUNT % CHART_DASHES)};
 }
 
-/* Whether one of the first `count` series of a chart has the name. */
-static bool has_name(const json_t *chart, size_t count, const char *name)
+/* rank: how many series before this one share its optimizer; alone: all of the chart do. */
+static chart_style style_of_optimizer(int optimizer, size_t rank, bool alone)
 {
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(name_of(chart, i), name) == 0) return true;
-  return false;
-}
-
-/* Different names without an optimizer in a chart, before its series number `count`. */
-static size_t new_names(const json_t *chart, size_t count)
-{
-  size_t names = 0;
-  for (size_t i = 0; i < count; i++) {
-    const char *name = name_of(chart, i);
-    names += optimizer_of(name) == NO_OPTIMIZER && !has_name(chart, i, name);
-  }
-  return names;
-}
-
-/* The number of a name without an optimizer: where it stands in the first chart that has it. */
-static size_t number_of_name(const json_t *results, const json_t *chart, size_t index)
-{
-  const char *name = name_of(chart, index);
-  const json_t *figures = json_object_get(results, "figures");
-  for (size_t f = 0; f < json_array_size(figures); f++) {
-    const json_t *charts = json_object_get(json_array_get(figures, f), "charts");
-    for (size_t c = 0; c < json_array_size(charts); c++) {
-      const json_t *other = json_array_get(charts, c);
-      for (size_t s = 0; s < series_count(other); s++)
-        if (strcmp(name_of(other, s), name) == 0) return new_names(other, s);
-    }
-  }
-  return index;
-}
-
-chart_style chart_style_of(const json_t *results, const json_t *chart, size_t index)
-{
-  const int optimizer = optimizer_of(name_of(chart, index));
-  const size_t rank = rank_in_chart(chart, index);
-  const bool bars = json_object_get(json_object_get(chart, "x"), "categories") != NULL;
-  if (bars && series_count(chart) > 1) return (chart_style){others[index % OTHER_COUNT], 0};
-  if (optimizer == NO_OPTIMIZER) {
-    const size_t number = number_of_name(results, chart, index);
-    return (chart_style){others[number % OTHER_COUNT],
-                         (int)(number / OTHER_COUNT % CHART_DASHES)};
-  }
-  if (rank == 0 || !is_about_one(chart))
-    return (chart_style){optimizers[optimizer].color, (int)(rank % CHART_DASHES)};
   size_t own = 0;
+  if (rank == 0 || !alone)
+    return (chart_style){optimizers[optimizer].color, (int)(rank % CHART_DASHES)};
   while (strcmp(others[own], optimizers[optimizer].color) != 0 && own + 1 < OTHER_COUNT) own++;
   return (chart_style){others[(own + rank) % OTHER_COUNT],
                        (int)(rank / OTHER_COUNT % CHART_DASHES)};
 }
 
-const char *chart_bar_color(const json_t *results, const json_t *chart, size_t category)
+/* Of the bars of a chart's only series. */
+static void add_bar_colors(const json_t *categories, json_t *series, const char *usual)
 {
-  const json_t *names = json_object_get(json_object_get(chart, "x"), "categories");
-  const char *name = json_string_value(json_array_get(names, category));
-  const int optimizer = name != NULL ? optimizer_of(name) : NO_OPTIMIZER;
-  return optimizer != NO_OPTIMIZER ? optimizers[optimizer].color
-                                   : chart_style_of(results, chart, 0).color;
+  json_t *colors = json_array();
+  for (size_t i = 0; i < json_array_size(categories); i++) {
+    const int optimizer = optimizer_of(json_string_value(json_array_get(categories, i)));
+    json_array_append_new(
+        colors, json_string(optimizer != NO_OPTIMIZER ? optimizers[optimizer].color : usual));
+  }
+  json_object_set_new(series, "colors", colors);
+}
+
+static void add_to_chart(styling *s, const json_t *chart)
+{
+  const json_t *categories = json_object_get(json_object_get(chart, "x"), "categories");
+  json_t *list = json_object_get(chart, "series");
+  const size_t count = json_array_size(list);
+  const bool alone = is_about_one(list), bars = categories != NULL && count > 1;
+  size_t ranks[OPTIMIZER_COUNT] = {0};
+  s->chart++;
+  s->new_names = 0;
+  for (size_t i = 0; i < count; i++) {
+    json_t *series = json_array_get(list, i);
+    const int optimizer = optimizer_of(name_of(series));
+    const size_t number = optimizer < 0 ? number_of(s, name_of(series), i) : ranks[optimizer]++;
+    const chart_style look = bars            ? (chart_style){others[i % OTHER_COUNT], 0}
+                             : optimizer < 0 ? style_of_number(number)
+                                             : style_of_optimizer(optimizer, number, alone);
+    json_object_set_new(series, "color", json_string(look.color));
+    json_object_set_new(series, "dash", json_integer(look.dash));
+    if (categories != NULL && count == 1) add_bar_colors(categories, series, look.color);
+  }
+}
+
+void chart_styles_add(json_t *results)
+{
+  styling s = {.chart = 0};
+  const json_t *figures = json_object_get(results, "figures");
+  for (size_t f = 0; f < json_array_size(figures); f++) {
+    const json_t *charts = json_object_get(json_array_get(figures, f), "charts");
+    for (size_t c = 0; c < json_array_size(charts); c++)
+      add_to_chart(&s, json_array_get(charts, c));
+  }
+  mo_text_table_close(&s.names);
+  mo_release(NULL, s.list, s.capacity * sizeof *s.list);
 }

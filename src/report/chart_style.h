@@ -6,18 +6,9 @@
 
 #include <jansson.h>
 
-typedef struct chart_style {
-  const char *color; /* "#rrggbb" */
-  int dash;          /* 0: a solid line; 1, 2, 3: kinds of broken ones */
-} chart_style;
-
-enum { CHART_DASHES = 4 };
-
-/* Of the series with this index in a chart of a document that was checked. */
-chart_style chart_style_of(const json_t *results, const json_t *chart, size_t index);
-
-/* Of one bar of a chart's only series: that of the optimizer which the category names, or that
- * of the series. */
-const char *chart_bar_color(const json_t *results, const json_t *chart, size_t category);
+/* Gives every series of a document that was checked the members "color", as "#rrggbb", and "dash":
+ * 0 for a solid line, 1, 2, 3 for kinds of broken ones. A chart's only series of bars gets "colors"
+ * as well, one for each category: that of the optimizer which it names, or that of the series. */
+void chart_styles_add(json_t *results);
 
 #endif

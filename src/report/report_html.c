@@ -12,45 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a chart with one series of bars: the colour of each, in "colors". */
-static void add_bar_colors(const json_t *copy, const json_t *chart)
-{
-  const json_t *categories = json_object_get(json_object_get(chart, "x"), "categories");
-  json_t *list = json_object_get(chart, "series"), *colors = NULL;
-  if (categories == NULL || json_array_size(list) != 1) return;
-  colors = json_array();
-  for (size_t i = 0; i < json_array_size(categories); i++)
-    json_array_append_new(colors, json_string(chart_bar_color(copy, chart, i)));
-  json_object_set_new(json_array_get(list, 0), "colors", colors);
-}
-
-/* The look of every series of a chart, for the script: members "color" and "dash". */
-static void add_looks_to(const json_t *copy, const json_t *chart)
-{
-  json_t *list = json_object_get(chart, "series");
-  for (size_t i = 0; i < json_array_size(list); i++) {
-    const chart_style look = chart_style_of(copy, chart, i);
-    json_object_set_new(json_array_get(list, i), "color", json_string(look.color));
-    json_object_set_new(json_array_get(list, i), "dash", json_integer(look.dash));
-  }
-  add_bar_colors(copy, chart);
-}
-
-static void add_looks(const json_t *copy)
-{
-  const json_t *figures = json_object_get(copy, "figures");
-  for (size_t f = 0; f < json_array_size(figures); f++) {
-    const json_t *charts = json_object_get(json_array_get(figures, f), "charts");
-    for (size_t c = 0; c < json_array_size(charts); c++)
-      add_looks_to(copy, json_array_get(charts, c));
-  }
-}
-
 char *report_drawing(const json_t *results)
 {
   json_t *copy = json_deep_copy(results);
   if (copy == NULL) return NULL;
-  add_looks(copy);
+  chart_styles_add(copy);
   char *text = json_dumps(copy, JSON_COMPACT | JSON_REAL_PRECISION(9));
   json_decref(copy);
   return text;

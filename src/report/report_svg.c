@@ -166,46 +166,47 @@ static void print_errors(FILE *script, size_t number, double shift, const char *
 }
 
 /* The bars of a chart's only series have the colours of their categories. */
-static void print_single_bars(FILE *script, const json_t *results, const json_t *chart)
+static void print_single_bars(FILE *script, const json_t *series)
 {
-  const json_t *series = json_array_get(json_object_get(chart, "series"), 0);
   const json_t *points = json_object_get(series, "points");
+  const json_t *colors = json_object_get(series, "colors");
   for (size_t i = 0; i < json_array_size(points); i++) {
     const double x = json_number_value(json_array_get(json_array_get(points, i), 0));
+    const json_t *own = json_array_get(colors, x >= 0 && x < 1e6 ? (size_t)x : 0);
     fprintf(script,
             "$data0 every ::%zu::%zu using 1:2:(0.6) with boxes fs solid lc rgb '%s' "
             "notitle, ",
-            i, i, chart_bar_color(results, chart, x >= 0 && x < 1e6 ? (size_t)x : 0));
+            i, i, own != NULL ? json_string_value(own) : text_of(series, "color"));
   }
   if (has_spread(series)) print_errors(script, 0, 0, "#333333");
   fputs("NaN title ", script);
 }
 
 /* Bars of several series stand beside each other around their place. */
-static void print_bars(FILE *script, const json_t *results, const json_t *chart, size_t number)
+static void print_bars(FILE *script, const json_t *list, size_t number)
 {
-  const json_t *list = json_object_get(chart, "series");
+  const json_t *series = json_array_get(list, number);
   const size_t count = json_array_size(list);
   const double width = 0.8 / (double)count;
   const double shift = ((double)number - ((double)count - 1) / 2) * width;
-  const char *color = chart_style_of(results, chart, number).color;
-  const char *name = text_of(json_array_get(list, number), "name");
   if (count == 1) {
-    print_single_bars(script, results, chart);
+    print_single_bars(script, series);
     print_quoted(script, "");
     return;
   }
   fprintf(script, "$data%zu using ($1+%.4f):2:(%.4f) with boxes fs solid lc rgb '%s' title ",
-          number, shift, 0.9 * width, color);
-  print_quoted(script, name);
-  if (!has_spread(json_array_get(list, number))) return;
+          number, shift, 0.9 * width, text_of(series, "color"));
+  print_quoted(script, text_of(series, "name"));
+  if (!has_spread(series)) return;
   fputs(", ", script);
   print_errors(script, number, shift, "#333333");
   fputs("NaN notitle", script);
 }
 
-static void print_curve(FILE *script, const json_t *series, size_t number, chart_style look)
+static void print_curve(FILE *script, const json_t *series, size_t number)
 {
+  const char *color = text_of(series, "color");
+  const int dash = (int)json_integer_value(json_object_get(series, "dash"));
   const size_t count = json_array_size(json_object_get(series, "points"));
   const bool points = strcmp(text_of(series, "style"), "points") == 0;
   const char *with = points ? "points" : count > FEW_POINTS ? "lines" : "linespoints";
@@ -213,11 +214,11 @@ static void print_curve(FILE *script, const json_t *series, size_t number, chart
     fprintf(script,
             "$data%zu using 1:($2-$3):($2+$3) with filledcurves lc rgb '%s' fs transparent "
             "solid 0.15 notitle, ",
-            number, look.color);
+            number, color);
   else if (has_spread(series))
-    print_errors(script, number, 0, look.color);
+    print_errors(script, number, 0, color);
   fprintf(script, "$data%zu using 1:2 with %s pt 7 ps 0.5 lw 2 dt %d lc rgb '%s' title ",
-          number, with, look.dash + 1, look.color);
+          number, with, dash + 1, color);
   print_quoted(script, text_of(series, "name"));
 }
 
@@ -232,7 +233,7 @@ static bool has_negative(const json_t *list)
   return false;
 }
 
-static void print_script(FILE *script, const json_t *results, const json_t *chart)
+static void print_script(FILE *script, const json_t *chart)
 {
   const json_t *list = json_object_get(chart, "series");
   const size_t count = json_array_size(list);
@@ -257,9 +258,9 @@ static void print_script(FILE *script, const json_t *results, const json_t *char
   fputs("plot ", script);
   for (size_t i = 0; i < count; i++) {
     if (bars)
-      print_bars(script, results, chart, i);
+      print_bars(script, list, i);
     else
-      print_curve(script, json_array_get(list, i), i, chart_style_of(results, chart, i));
+      print_curve(script, json_array_get(list, i), i);
     fputs(i + 1 < count ? ", " : "\n", script);
   }
 }
@@ -342,13 +343,12 @@ static mousse_status draw_with(FILE *script, FILE *complaints, const char *path,
   return status;
 }
 
-static mousse_status draw(const json_t *results, const json_t *chart, const char *path,
-                          mo_error *error)
+static mousse_status draw(const json_t *chart, const char *path, mo_error *error)
 {
   FILE *script = tmpfile(), *complaints = tmpfile();
   mousse_status status = MOUSSE_OK;
   if (script != NULL && complaints != NULL) {
-    print_script(script, results, chart);
+    print_script(script, chart);
     rewind(script); /* also writes what is buffered */
     status = ferror(script)
                  ? mo_fail(error, MOUSSE_IO, "%s: cannot write a script for gnuplot", path)
@@ -364,8 +364,8 @@ static mousse_status draw(const json_t *results, const json_t *chart, const char
 
 /* One that gnuplot refuses leaves the others as they are: the first failure is kept and told at
  * the end. */
-static void draw_figure(const json_t *results, const json_t *figure, const char *directory,
-                        mousse_status *status, mo_error *error)
+static void draw_figure(const json_t *figure, const char *directory, mousse_status *status,
+                        mo_error *error)
 {
   const json_t *charts = json_object_get(figure, "charts");
   for (size_t i = 0; i < json_array_size(charts); i++) {
@@ -377,7 +377,7 @@ static void draw_figure(const json_t *results, const json_t *figure, const char 
     else
       snprintf(name, sizeof name, "%s-%zu.svg", text_of(figure, "id"), i + 1);
     mousse_status drawn = mo_path_join(path, sizeof path, directory, name, say);
-    if (drawn == MOUSSE_OK && !is_empty(chart)) drawn = draw(results, chart, path, say);
+    if (drawn == MOUSSE_OK && !is_empty(chart)) drawn = draw(chart, path, say);
     if (*status == MOUSSE_OK) *status = drawn;
   }
 }
@@ -387,8 +387,12 @@ mousse_status report_svg(const json_t *results, const char *directory, mo_error 
   mousse_status status = MOUSSE_OK;
   MO_TRY(results_check(results, error));
   MO_TRY(mo_make_directories(directory, error));
-  const json_t *figures = json_object_get(results, "figures");
+  json_t *copy = json_deep_copy(results);
+  if (copy == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for pictures");
+  chart_styles_add(copy);
+  const json_t *figures = json_object_get(copy, "figures");
   for (size_t i = 0; i < json_array_size(figures); i++)
-    draw_figure(results, json_array_get(figures, i), directory, &status, error);
+    draw_figure(json_array_get(figures, i), directory, &status, error);
+  json_decref(copy);
   return status;
 }

@@ -3,14 +3,16 @@
 #include "report/results.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/memory.h"
+#include "base/table.h"
 
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST_ID = 64, LARGEST_DOCUMENT = 256 << 20 };
+enum { LONGEST_ID = 64, LARGEST_DOCUMENT = 256 << 20, MOST_VALUES = 1 << 22 };
 
 static mousse_status wrong(const char *where, const char *key, const char *expected,
                            mo_error *error)
@@ -184,13 +186,19 @@ static mousse_status check_figure(const json_t *figure, const char *where, mo_er
 
 static mousse_status check_ids(const json_t *figures, mo_error *error)
 {
-  for (size_t i = 0; i < json_array_size(figures); i++)
-    for (size_t j = 0; j < i; j++)
-      if (json_equal(json_object_get(json_array_get(figures, i), "id"),
-                     json_object_get(json_array_get(figures, j), "id")))
-        return mo_fail(error, MOUSSE_BAD_FORMAT, "results: two figures have the id '%s'",
-                       json_string_value(json_object_get(json_array_get(figures, i), "id")));
-  return MOUSSE_OK;
+  mo_text_table ids = {0};
+  mousse_status status = MOUSSE_OK;
+  for (size_t i = 0; i < json_array_size(figures) && status == MOUSSE_OK; i++) {
+    uint32_t number = 0;
+    bool is_new = false;
+    const char *id = json_string_value(json_object_get(json_array_get(figures, i), "id"));
+    if (!mo_text_table_add(&ids, id, strlen(id), &number, &is_new))
+      status = mo_fail(error, MOUSSE_NO_MEMORY, "results: no memory to check them");
+    else if (!is_new)
+      status = mo_fail(error, MOUSSE_BAD_FORMAT, "results: two figures have the id '%s'", id);
+  }
+  mo_text_table_close(&ids);
+  return status;
 }
 
 mousse_status results_check(const json_t *results, mo_error *error)
@@ -207,12 +215,8 @@ mousse_status results_check(const json_t *results, mo_error *error)
 mousse_status results_parse(json_t **results, const char *path, const char *text, size_t size,
                             mo_error *error)
 {
-  json_error_t problem;
   mo_error reason = {{0}};
-  *results = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
-  if (*results == NULL)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%.200s: line %d: not JSON: %s", path,
-                   problem.line, problem.text);
+  MO_TRY(mo_json_parse(results, path, text, size, MOST_VALUES, JSON_REJECT_DUPLICATES, error));
   const mousse_status status = results_check(*results, &reason);
   if (status == MOUSSE_OK) return MOUSSE_OK;
   json_decref(*results);

@@ -2,6 +2,7 @@
 #include "study/archived_run.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "study/run_history.h"
 #include "study/runs.h"
 
@@ -85,9 +86,7 @@ static mousse_status take_line(archived_run *run, const archived_study *study,
 mousse_status archived_run_read(archived_run *run, const archived_study *study,
                                 const char *text, size_t size, mo_error *error)
 {
-  json_error_t reason;
-  run->line = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
-  if (run->line == NULL) return mo_fail(error, MOUSSE_BAD_FORMAT, "not JSON: %s", reason.text);
+  MO_TRY(mo_json_line(&run->line, text, size, MO_JSON_FEW, error));
   const mousse_status status = take_line(run, study, run->line, error);
   if (status != MOUSSE_OK) archived_run_release(run);
   return status;

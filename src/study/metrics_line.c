@@ -1,6 +1,8 @@
 /* metrics_line.c - one line of metrics.jsonl, read. */
 #include "study/metrics_line.h"
 
+#include "base/json_text.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -68,14 +70,9 @@ static mousse_status take_object(metrics_line *line, mo_error *error)
 mousse_status metrics_line_read(metrics_line *line, const char *text, size_t size,
                                 mo_error *error)
 {
-  json_error_t reason;
   if (metrics_scan(line, text, size)) return MOUSSE_OK;
   *line = (metrics_line){.bits_per_byte = NAN, .memory = NAN};
-  line->object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
-  if (line->object == NULL && json_error_code(&reason) == json_error_out_of_memory)
-    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to read it");
-  if (line->object == NULL)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "not JSON: %s", reason.text);
+  MO_TRY(mo_json_line(&line->object, text, size, MO_JSON_FEW, error));
   const mousse_status status = take_object(line, error);
   if (status != MOUSSE_OK) metrics_line_release(line);
   return status;

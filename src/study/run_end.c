@@ -2,6 +2,7 @@
 #include "study/run_end.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/lines.h"
 #include "base/settings.h"
 #include "train/metrics.h"
@@ -24,8 +25,9 @@ run_end run_end_after(run_end before, const json_t *event)
 static mousse_status take_line(void *context, const char *line, size_t size, mo_error *error)
 {
   run_end *end = context;
-  (void)error;
-  json_t *event = json_loadb(line, size, JSON_REJECT_DUPLICATES, NULL);
+  json_t *event = NULL;
+  if (mo_json_line(&event, line, size, MO_JSON_FEW, error) == MOUSSE_NO_MEMORY)
+    return MOUSSE_NO_MEMORY;
   *end = run_end_after(*end, event);
   json_decref(event);
   return MOUSSE_OK;

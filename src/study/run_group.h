@@ -11,7 +11,8 @@ enum { RUN_LABEL = 128 };
 typedef struct run_group {
   const run_record **runs; /* owned; the records are borrowed */
   size_t count, capacity;
-  size_t variant; /* see run_groups.h */
+  size_t variant;   /* see run_groups.h */
+  uint32_t options; /* the same for groups of the same variant */
   double lr;
   char label[RUN_LABEL];
   run_mean final_loss, final_bits; /* of complete runs */

@@ -1,32 +1,12 @@
 /* run_groups.c - grouping runs by their options. */
 #include "study/run_groups.h"
 
+#include "study/option_tree.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Rows of options.def that say nothing about a checkpoint but make another model or task. */
-static const char *const model_rows[] = {"preset", "model_dim",       "n_layer",
-                                         "n_head", "sequence_length", "vocab_size",
-                                         "init",   "data_dir"};
-
-static bool is_model_row(const char *name)
-{
-  for (size_t i = 0; i < sizeof model_rows / sizeof *model_rows; i++)
-    if (strcmp(model_rows[i], name) == 0) return true;
-  return false;
-}
-
-/* Whether an option separates variants. The optimizer, the learning rate and the seed are
- * looked at on their own. */
-static bool matters(size_t row)
-{
-  const char *name = train_settings.rows[row].name;
-  if (strcmp(name, "seed") == 0 || strcmp(name, "lr") == 0 || strcmp(name, "optimizer") == 0)
-    return false;
-  return option_row_effect(row) != OPTION_FREE || is_model_row(name);
-}
 
 static bool same_row(size_t row, const train_options *a, const train_options *b)
 {
@@ -40,7 +20,7 @@ static bool same_row(size_t row, const train_options *a, const train_options *b)
 static bool differs(const run_records *records, size_t row)
 {
   const char *name = train_settings.rows[row].name;
-  if (!is_model_row(name) && strcmp(name, "num_iterations") != 0) return false;
+  if (!option_makes_model(name) && strcmp(name, "num_iterations") != 0) return false;
   for (size_t i = 1; i < records->count; i++)
     if (!same_row(row, &records->list[0].options, &records->list[i].options)) return true;
   return false;
@@ -63,59 +43,28 @@ bool run_records_unlike(const run_records *records, char *names, size_t capacity
   return used > 0;
 }
 
-/* The value of an opt.NAME or scalar.NAME; "" when it is not set. */
-static const char *option_value(const train_options *run, const train_option *wanted)
-{
-  for (size_t i = 0; i < run->option_count; i++)
-    if (run->options[i].scalar == wanted->scalar &&
-        strcmp(run->options[i].name, wanted->name) == 0)
-      return run->options[i].value;
-  return "";
-}
-
-static bool is_lr(const train_option *option)
-{
-  return !option->scalar && strcmp(option->name, "lr") == 0;
-}
-
-static bool same_options(const train_options *a, const train_options *b)
-{
-  for (size_t i = 0; i < a->option_count; i++) {
-    const train_option *option = &a->options[i];
-    if (!is_lr(option) && strcmp(option->value, option_value(b, option)) != 0) return false;
-  }
-  return true;
-}
-
-static bool same_variant(const run_record *a, const run_record *b)
-{
-  const train_options *x = &a->options, *y = &b->options;
-  if (strcmp(x->optimizer, y->optimizer) != 0) return false;
-  for (size_t row = 0; row < train_settings.count; row++)
-    if (matters(row) && !same_row(row, x, y)) return false;
-  return same_options(x, y) && same_options(y, x);
-}
-
-static bool same_group(const run_record *a, const run_record *b)
-{
-  return number_order(run_record_lr(a), run_record_lr(b)) == 0 && same_variant(a, b);
-}
-
 static mousse_status no_memory(mo_error *error)
 {
   return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to group the runs");
 }
 
-static mousse_status add_to_group(run_groups *groups, const run_record *record, mo_error *error)
+static mousse_status add_to_group(run_groups *groups, option_tree *tree,
+                                  const run_record *record, mo_error *error)
 {
   size_t at = 0;
-  while (at < groups->count && !same_group(groups->list[at].runs[0], record)) at++;
+  uint32_t leaf = 0;
+  const double lr = run_record_lr(record);
+  if (!option_tree_add(tree, &record->options, &leaf)) return no_memory(error);
+  while (at < groups->count &&
+         (groups->list[at].options != leaf || number_order(groups->list[at].lr, lr) != 0))
+    at++;
   if (at == groups->count) {
     if (!mo_grow(NULL, &groups->list, &groups->capacity, at + 1, sizeof *groups->list))
       return no_memory(error);
     groups->count++;
     run_group_start(&groups->list[at]);
-    groups->list[at].lr = run_record_lr(record);
+    groups->list[at].lr = lr;
+    groups->list[at].options = leaf;
   }
   return run_group_add(&groups->list[at], record, error);
 }
@@ -143,7 +92,7 @@ static mousse_status find_variants(run_groups *groups, mo_error *error)
   for (size_t i = 0; i < groups->count; i++) {
     run_group *group = &groups->list[i];
     size_t same = 0;
-    while (same < i && !same_variant(groups->list[same].runs[0], group->runs[0])) same++;
+    while (same < i && groups->list[same].options != group->options) same++;
     if (same < i) {
       group->variant = groups->list[same].variant;
       continue;
@@ -156,37 +105,6 @@ static mousse_status find_variants(run_groups *groups, mo_error *error)
   return MOUSSE_OK;
 }
 
-/* Whether two runs have the same optimizer and agree in all rows before this one. */
-static bool alike_before(size_t row, const train_options *a, const train_options *b)
-{
-  if (strcmp(a->optimizer, b->optimizer) != 0) return false;
-  for (size_t i = 0; i < row; i++)
-    if (matters(i) && !same_row(i, a, b)) return false;
-  return true;
-}
-
-/* An option is in a label when it tells this run from one that is alike in all before. */
-static bool row_tells(const run_groups *groups, size_t row, const train_options *run)
-{
-  for (size_t i = 0; i < groups->count; i++) {
-    const train_options *other = &groups->list[i].runs[0]->options;
-    if (alike_before(row, run, other) && !same_row(row, run, other)) return true;
-  }
-  return false;
-}
-
-static bool option_tells(const run_groups *groups, const train_option *option,
-                         const train_options *run)
-{
-  for (size_t i = 0; i < groups->count; i++) {
-    const train_options *other = &groups->list[i].runs[0]->options;
-    if (alike_before(train_settings.count, run, other) &&
-        strcmp(option_value(other, option), option->value) != 0)
-      return true;
-  }
-  return false;
-}
-
 /* What does not fit is left out: a label need not be complete. */
 static void add_to_label(char label[RUN_LABEL], const char *name, const char *value)
 {
@@ -195,22 +113,22 @@ static void add_to_label(char label[RUN_LABEL], const char *name, const char *va
   if (added < 0 || (size_t)added >= RUN_LABEL - length) label[length] = '\0';
 }
 
-static void label_variant(const run_groups *groups, const train_options *run,
+/* An option is in a label when it tells this run from one that is alike in all before. */
+static void label_variant(const option_tree *tree, const train_options *run,
                           char label[RUN_LABEL])
 {
+  option_walk walk = option_walk_start(tree, run);
   snprintf(label, RUN_LABEL, "%s", run->optimizer);
   for (size_t row = 0; row < train_settings.count; row++) {
     char value[MO_SETTING_PATH];
-    const mo_setting *setting = &train_settings.rows[row];
-    if (matters(row) && row_tells(groups, row, run) &&
-        mo_setting_text(setting, run, value, sizeof value) && value[0] != '\0')
-      add_to_label(label, setting->name, value);
+    if (option_walk_row(&walk, row, value) && value[0] != '\0')
+      add_to_label(label, train_settings.rows[row].name, value);
   }
   for (size_t i = 0; i < run->option_count; i++) {
     char name[OPTION_TEXT_SIZE + 8];
     const train_option *option = &run->options[i];
     snprintf(name, sizeof name, "%s%s", option->scalar ? "scalar." : "", option->name);
-    if (!is_lr(option) && option_tells(groups, option, run))
+    if (!option_is_lr(option) && option_walk_option(&walk, option))
       add_to_label(label, name, option->value);
   }
 }
@@ -227,7 +145,7 @@ static void choose_best(run_groups *groups, run_variant *variant, size_t number)
   }
 }
 
-static void label_all(run_groups *groups)
+static void label_all(run_groups *groups, const option_tree *tree)
 {
   for (size_t v = 0; v < groups->variant_count; v++)
     choose_best(groups, &groups->variants[v], v);
@@ -237,30 +155,33 @@ static void label_all(run_groups *groups)
     const bool before = i > 0 && groups->list[i - 1].variant == group->variant;
     const bool after = i + 1 < groups->count && groups->list[i + 1].variant == group->variant;
     run_variant *variant = &groups->variants[group->variant];
-    if (!before) label_variant(groups, &group->runs[0]->options, variant->label);
+    if (!before) label_variant(tree, &group->runs[0]->options, variant->label);
     memcpy(group->label, variant->label, RUN_LABEL);
     snprintf(lr, sizeof lr, "%g", group->lr);
     if (before || after) add_to_label(group->label, "lr", lr);
   }
 }
 
-static mousse_status make(run_groups *groups, const run_records *records, mo_error *error)
+static mousse_status make(run_groups *groups, option_tree *tree, const run_records *records,
+                          mo_error *error)
 {
   for (size_t i = 0; i < records->count; i++)
-    MO_TRY(add_to_group(groups, &records->list[i], error));
+    MO_TRY(add_to_group(groups, tree, &records->list[i], error));
   if (groups->count == 0) return MOUSSE_OK;
   /* Sorted by optimizer, so that variants are numbered in that order, and then by these. */
   qsort(groups->list, groups->count, sizeof *groups->list, compare_groups);
   MO_TRY(find_variants(groups, error));
   qsort(groups->list, groups->count, sizeof *groups->list, compare_groups);
-  label_all(groups);
+  label_all(groups, tree);
   return MOUSSE_OK;
 }
 
 mousse_status run_groups_make(run_groups *groups, const run_records *records, mo_error *error)
 {
+  option_tree tree = {0};
   *groups = (run_groups){0};
-  const mousse_status status = make(groups, records, error);
+  const mousse_status status = make(groups, &tree, records, error);
+  option_tree_close(&tree);
   if (status != MOUSSE_OK) run_groups_release(groups);
   return status;
 }

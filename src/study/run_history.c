@@ -2,12 +2,12 @@
 #include "study/run_history.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/lines.h"
 #include "base/memory.h"
 #include "train/options.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,11 +86,11 @@ typedef struct history_reader {
 static mousse_status take_line(void *context, const char *line, size_t size, mo_error *error)
 {
   history_reader *reader = context;
-  json_error_t reason;
-  json_t *entry = json_loadb(line, size, JSON_REJECT_DUPLICATES, &reason);
-  if (entry == NULL && line[size - 1] != '\n')
+  json_t *entry = NULL;
+  const mousse_status read = mo_json_line(&entry, line, size, MO_JSON_FEW, error);
+  if (read == MOUSSE_BAD_FORMAT && line[size - 1] != '\n')
     return MOUSSE_OK; /* a killed process' last line */
-  if (entry == NULL) return mo_fail(error, MOUSSE_BAD_FORMAT, "not JSON: %s", reason.text);
+  MO_TRY(read);
   const json_t *data = json_object_get(entry, "data");
   take_checksum(reader->history->train, data, "train");
   take_checksum(reader->history->val, data, "val");

@@ -2,6 +2,7 @@
 #include "study/run_result.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "study/metrics_line.h"
 
@@ -51,12 +52,9 @@ mousse_status run_result_take(run_result *result, const json_t *object, const ch
 mousse_status run_result_parse(run_result *result, const char *path, const char *text,
                                size_t size, mo_error *error)
 {
-  json_error_t reason;
+  json_t *object = NULL;
   *result = unknown();
-  json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
-  if (object == NULL)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%.300s: line %d: not JSON: %s", path, reason.line,
-                   reason.text);
+  MO_TRY(mo_json_parse(&object, path, text, size, MO_JSON_FEW, JSON_REJECT_DUPLICATES, error));
   const mousse_status status = run_result_take(result, object, path, error);
   json_decref(object);
   return status;

@@ -119,10 +119,11 @@ static mousse_status keep_lines(const char *path, const char *text, size_t size,
   *end = 0;
   *last = NULL;
   while (*end < size) {
-    json_error_t reason;
+    json_t *entry = NULL;
     const char *line = text + *end, *stop = memchr(line, '\n', size - *end);
     const size_t length = stop != NULL ? (size_t)(stop - line) : size - *end;
-    json_t *entry = json_loadb(line, length, JSON_REJECT_DUPLICATES, &reason);
+    const mousse_status read = mo_json_line(&entry, line, length, MO_JSON_FEW, NULL);
+    if (read == MOUSSE_NO_MEMORY) return mo_fail(error, read, "%s: no memory to read it", path);
     if (entry == NULL || !json_is_integer(json_object_get(entry, "step"))) {
       json_decref(entry);
       return mo_fail(error, MOUSSE_BAD_FORMAT,

@@ -2,9 +2,9 @@
 #include "train/manifest.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,11 +154,9 @@ static mousse_status parse(json_t **manifest, const char *directory, const char 
                            size_t size, const char *(*known)(size_t),
                            bool (*needed)(const char *), mo_error *error)
 {
-  json_error_t reason;
-  *manifest = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
-  if (*manifest == NULL)
-    return mo_fail(error, MOUSSE_BAD_FORMAT, "%s/" MANIFEST_NAME ": damaged: line %d: %s",
-                   directory, reason.line, reason.text);
+  char path[4096];
+  MO_TRY(mo_path_join(path, sizeof path, directory, MANIFEST_NAME, error));
+  MO_TRY(mo_json_parse(manifest, path, text, size, MO_JSON_FEW, JSON_REJECT_DUPLICATES, error));
   return check_names(directory, json_object_get(*manifest, "files"), known, needed, error);
 }
 

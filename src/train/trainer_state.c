@@ -2,6 +2,7 @@
 #include "train/trainer_state.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "support/json_lines.h"
 #include "train/groups.h"
 
@@ -172,10 +173,7 @@ static mousse_status read_validation(validation_result *v, const json_t *object,
 static mousse_status parse(json_t **object, const char *path, const char *text, size_t size,
                            mo_error *error)
 {
-  json_error_t reason;
-  *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
-  if (*object != NULL) return MOUSSE_OK;
-  return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %d: %s", path, reason.line, reason.text);
+  return mo_json_parse(object, path, text, size, MO_JSON_FEW, JSON_REJECT_DUPLICATES, error);
 }
 
 static mousse_status load(json_t **object, const char *path, mo_error *error)

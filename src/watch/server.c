@@ -1,5 +1,6 @@
 /* server.c - libmicrohttpd: connections, headers, limits. What is said is answer.c's business. */
 #include "watch/answer.h"
+#include "watch/clients.h"
 #include "watch/stream.h"
 
 #include <arpa/inet.h>
@@ -18,6 +19,7 @@ struct watch_server {
   struct MHD_Daemon *daemon;
   watch_guard guard;
   watch_streams streams;
+  watch_clients clients;
   char address[WATCH_ADDRESS];
   struct MHD_Response *table; /* the answer to /api/runs at table_version; NULL: none yet */
   uint64_t table_version;
@@ -92,6 +94,7 @@ static struct MHD_Response *make_response(watch_server *s, struct MHD_Connection
 {
   struct MHD_Response *response = NULL;
   if (answer->stream) response = stream_response(&s->streams, connection);
+  if (response != NULL) clients_answered(&s->clients, connection, true);
   if (answer->stream && response == NULL) {
     answer->status = 503;
     answer->content = "Too many pages are connected to this server.\n";
@@ -120,6 +123,7 @@ static enum MHD_Result answer_request(watch_server *s, struct MHD_Connection *co
   watch_model_lock(s->model);
   struct MHD_Response *known = known_table(s, request);
   watch_model_unlock(s->model);
+  clients_answered(&s->clients, connection, false);
   if (known != NULL) return MHD_queue_response(connection, 200, known);
   watch_answer_make(&answer, s->model, &s->guard, request);
   struct MHD_Response *response = make_response(s, connection, &answer);
@@ -231,6 +235,11 @@ static unsigned most_clients(void)
   return files.rlim_cur > LEAST + OTHERS ? (unsigned)files.rlim_cur - OTHERS : LEAST;
 }
 
+static unsigned patience_of(const watch_options *o)
+{
+  return o->patience > 0 ? o->patience : WATCH_PATIENCE;
+}
+
 static mousse_status start_at(watch_server *s, const watch_options *o, mo_error *error)
 {
   struct sockaddr_storage address;
@@ -241,8 +250,10 @@ static mousse_status start_at(watch_server *s, const watch_options *o, mo_error 
   s->daemon = MHD_start_daemon(
       flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, keep_quiet, NULL,
       MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT,
-      most_clients(), MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)WATCH_PATIENCE,
-      MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_END);
+      most_clients(), MHD_OPTION_CONNECTION_TIMEOUT, patience_of(o),
+      MHD_OPTION_NOTIFY_CONNECTION, clients_notify, &s->clients, MHD_OPTION_NOTIFY_COMPLETED,
+      clients_taken, &s->clients, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+      MHD_OPTION_END);
   if (s->daemon != NULL) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_IO,
                  "port %u of %s cannot be used: %s; without --port a free one is taken",
@@ -281,9 +292,11 @@ mousse_status watch_open(watch_server **server, watch_model *model, const watch_
   if (s == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a server");
   s->model = model;
   s->streams.model = model;
+  clients_open(&s->clients, patience_of(o));
   mousse_status status = set_guard(&s->guard, o, error);
   if (status == MOUSSE_OK) status = start(s, o, error);
   if (status != MOUSSE_OK) {
+    clients_close(&s->clients);
     mo_release(NULL, s, sizeof *s);
     return status;
   }
@@ -296,6 +309,7 @@ void watch_turn(watch_server *s)
 {
   watch_model_refresh(s->model);
   streams_wake(&s->streams);
+  clients_hurry(&s->clients);
 }
 
 void watch_close(watch_server *s)
@@ -303,6 +317,7 @@ void watch_close(watch_server *s)
   if (s == NULL) return;
   streams_end(&s->streams);
   MHD_stop_daemon(s->daemon);
+  clients_close(&s->clients);
   if (s->table != NULL) MHD_destroy_response(s->table);
   mo_release(NULL, s, sizeof *s);
 }

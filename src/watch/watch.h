@@ -8,7 +8,8 @@
  *
  * It serves on a thread of its own; whoever opened it reads the files, in watch_turn. At most
  * WATCH_CLIENTS connections are open, fewer where the process may open few files; each may be
- * silent for WATCH_PATIENCE seconds, and at most WATCH_STREAMS of them wait for what changes.
+ * silent for WATCH_PATIENCE seconds, a request may take some times as long (clients.h), and at
+ * most WATCH_STREAMS of them wait for what changes.
  */
 #ifndef MOUSSE_WATCH_WATCH_H
 #define MOUSSE_WATCH_WATCH_H
@@ -23,6 +24,7 @@ typedef struct watch_options {
   const char *bind;  /* "" for 127.0.0.1; an address of this machine asks for a token */
   const char *token; /* "" to make one where it is needed */
   unsigned port;     /* WATCH_ANY_PORT: the usual one, or one that is free */
+  unsigned patience; /* seconds; 0: WATCH_PATIENCE */
 } watch_options;
 
 typedef struct watch_server watch_server;

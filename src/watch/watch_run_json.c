@@ -57,10 +57,13 @@ static json_t *series_json(const watch_series *s, const char *const *names,
   return all;
 }
 
+/* The newest, as of events. */
 static json_t *changes_json(const run_history *history)
 {
+  enum { MOST_CHANGES = 200 };
   json_t *list = json_array();
-  for (size_t i = 0; i < history->count; i++) {
+  const size_t first = history->count > MOST_CHANGES ? history->count - MOST_CHANGES : 0;
+  for (size_t i = first; i < history->count; i++) {
     json_array_append_new(list,
                           json_pack("{s:I, s:o}", "step", (json_int_t)history->changes[i].step,
                                     "text", mo_json_text(history->changes[i].text)));

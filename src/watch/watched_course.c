@@ -1,11 +1,13 @@
 /* watched_course.c - metrics.jsonl and events.jsonl of a run, followed. */
+#include "base/json_text.h"
 #include "study/metrics_line.h"
 #include "watch/watched_run.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_EVENTS = 200, MOST_SAMPLES = 100, EVENT_BYTES = 1 << 22 };
+/* Events stay in memory: with few values each, which for most of them is a handful. */
+enum { MOST_EVENTS = 200, MOST_SAMPLES = 100, EVENT_BYTES = 1 << 22, MOST_EVENT_VALUES = 1000 };
 
 run_course run_course_start(void)
 {
@@ -94,7 +96,8 @@ static void keep(json_t *list, json_t *entry, size_t most)
 static void take_event(void *user, const char *text, size_t size)
 {
   watched_run *run = user;
-  json_t *entry = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+  json_t *entry = NULL;
+  (void)mo_json_line(&entry, text, size, MOST_EVENT_VALUES, NULL);
   const char *kind = json_string_value(json_object_get(entry, "event"));
   if (kind != NULL && json_is_integer(json_object_get(entry, "step"))) {
     const bool sample = strcmp(kind, "sample") == 0;

@@ -67,7 +67,8 @@ static json_t *last_line(const mo_buffer *text)
   while (end > 0 && text->data[end - 1] == '\n') end--;
   size_t start = end;
   while (start > 0 && text->data[start - 1] != '\n') start--;
-  json_t *line = json_loadb(text->data + start, end - start, JSON_REJECT_DUPLICATES, NULL);
+  json_t *line = NULL;
+  (void)mo_json_line(&line, text->data + start, end - start, MO_JSON_FEW, NULL);
   if (json_is_object(line)) return line;
   json_decref(line);
   return NULL;

@@ -313,6 +313,9 @@ class Tokenize(ProgramTest):
         os.mkdir(self.path("mine"))
         self.write("mine/file", b"x")
         self.assertIn("exists", self.failure(1, "tokenize", "a.txt", "--out", "mine"))
+        os.utime(self.path("a.txt"), (10413792000, 10413792000))  # 2300: more nanoseconds than 63 bits have
+        for expected in (b"vocabulary", b"already complete"):
+            self.assertIn(expected, self.output("tokenize", "a.txt", "--out", "late"))
         self.assertEqual(self.read("mine/file"), b"x")
 
     def touch(self, name, nanoseconds):

@@ -235,7 +235,7 @@ static void damage_is_told_with_file_and_line(void **state)
       {"{\"step\": 1, \"tokens\": 1, \"val_loss\": \"x\"}\n", NULL, "a validation needs"},
       {"{\"step\": 1, \"matrix\": 5}\n", NULL, "the name of a matrix"},
       {"", "{\"status\": \"great\"}", "result.json: status is 'great'"},
-      {"", "{\"status\"", "result.json: line 1: not JSON"},
+      {"", "{\"status\"", "result.json: line 1, column 9: not JSON"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     run_record r;
@@ -319,6 +319,69 @@ static void groups_by_all_but_the_seed(void **state)
   assert_string_equal(two->label, "muon lr 0.1");
   assert_true(two->final_loss.mean == 4 && fabs(two->final_loss.spread - sqrt(2)) < 1e-12);
   assert_true(groups.list[groups.variants[two->variant].best].lr == 0.02); /* 3 is below 4 */
+  run_groups_release(&groups);
+  run_records_release(&found);
+}
+
+/* Each is compared with all others at once: in pairs, a page on some hundred runs took minutes. */
+static void many_runs_are_grouped(void **state)
+{
+  enum { RUNS = 1000 };
+  run_records found = {0};
+  run_groups groups;
+  mo_error error = {{0}};
+  (void)state;
+  assert_true(mo_grow(NULL, &found.list, &found.capacity, RUNS, sizeof *found.list));
+  for (int i = 0; i < RUNS; i++) {
+    char text[80];
+    train_options *options = &found.list[i].options;
+    snprintf(text, sizeof text, "optimizer: muon\nlr: 0.02\nseed: %d\nopt.mu: %g\n", i % 2,
+             0.1 + (i / 2) / 1000.0);
+    found.list[i].final_loss = found.list[i].step_seconds = NAN;
+    assert_int_equal(options_defaults(options, &error), MOUSSE_OK);
+    assert_int_equal(options_parse(options, "c", text, strlen(text), NULL, &error), MOUSSE_OK);
+  }
+  found.count = RUNS;
+  assert_int_equal(run_groups_make(&groups, &found, &error), MOUSSE_OK);
+  assert_int_equal(groups.count, RUNS / 2);
+  assert_int_equal(groups.variant_count, RUNS / 2);
+  for (size_t i = 0; i < groups.count; i++) {
+    char label[RUN_LABEL];
+    snprintf(label, sizeof label, "muon mu %g", 0.1 + (double)i / 1000.0);
+    assert_string_equal(groups.list[i].label, label);
+    assert_int_equal(groups.list[i].count, 2);
+  }
+  run_groups_release(&groups);
+  mo_release(NULL, found.list, found.capacity * sizeof *found.list);
+}
+
+/* What tells a run from others: rows, where those before are alike, and options, also by not being
+ * set. */
+static void labels_say_what_differs(void **state)
+{
+  static const struct {
+    const char *config, *label;
+  } runs[] = {{"optimizer: muon\nn_layer: 2\nopt.mu: 0.9\n", "muon n_layer 2 mu 0.9"},
+              {"optimizer: muon\nn_layer: 2\n", "muon n_layer 2"},
+              {"optimizer: muon\nn_layer: 3\nopt.mu: 0.9\n", "muon n_layer 3"},
+              {"optimizer: mousse\nopt.mu: 0.9\nopt.graft: off\nscalar.mu: 1\n",
+               "mousse graft off scalar.mu 1"},
+              {"optimizer: mousse\nopt.mu: 0.9\nopt.graft: on\nscalar.mu: 2\n",
+               "mousse graft on scalar.mu 2"}};
+  enum { RUNS = sizeof runs / sizeof *runs };
+  run_records found = {0};
+  run_groups groups;
+  mo_error error = {{0}};
+  for (int i = 0; i < RUNS; i++)
+    make_run(state, (char[]){(char)('a' + i), '\0'}, runs[i].config, whole, NULL);
+  assert_int_equal(run_records_find(&found, *state, RECORD_CURVES, &error), MOUSSE_OK);
+  assert_int_equal(run_groups_make(&groups, &found, &error), MOUSSE_OK);
+  assert_int_equal(groups.count, RUNS);
+  for (size_t i = 0; i < RUNS; i++) {
+    size_t at = 0;
+    while (at < RUNS && strcmp(groups.list[at].label, runs[i].label) != 0) at++;
+    if (at == RUNS) fail_msg("no run is called '%s'", runs[i].label);
+  }
   run_groups_release(&groups);
   run_records_release(&found);
 }
@@ -471,6 +534,8 @@ int main(void)
       scratch_test(what_is_no_run_is_refused),
       scratch_test(finds_runs_below),
       scratch_test(groups_by_all_but_the_seed),
+      cmocka_unit_test(many_runs_are_grouped),
+      scratch_test(labels_say_what_differs),
       scratch_test(unlike_runs_are_noticed),
       scratch_test(a_loss_that_is_null_never_wins),
       cmocka_unit_test(intervals_hold_their_mean),

@@ -109,6 +109,13 @@ static void test_json_values(void **state)
   assert_int_equal(mo_json_parse(&root, "f", "[1,2", 4, 9, 0, &error), MOUSSE_BAD_FORMAT);
   assert_int_equal(mo_json_parse(&root, "f", "[1,2]", 5, 3, 0, &error), MOUSSE_OK);
   json_decref(root);
+  assert_int_equal(mo_json_line(&root, "[{},{}]\n", 8, 4, &error), MOUSSE_BAD_FORMAT);
+  assert_null(root);
+  assert_string_equal(error.text, "more than 4 JSON values, which is the limit");
+  assert_int_equal(mo_json_line(&root, "{\"a\":1,\"a\":2}", 13, 9, &error), MOUSSE_BAD_FORMAT);
+  assert_non_null(strstr(error.text, "not JSON: duplicate"));
+  assert_int_equal(mo_json_line(&root, "[1,2]\n", 6, 9, &error), MOUSSE_OK);
+  json_decref(root);
 }
 
 static void test_sha256(void **state)

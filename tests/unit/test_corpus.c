@@ -149,6 +149,29 @@ static void test_directories(void **state)
   assert_int_equal(read_all(&none, 1, &options, text, &error), MOUSSE_INVALID_ARGUMENT);
 }
 
+/* Two links in each directory to the next one: a thousand million ways to the last. */
+static void test_directories_are_listed_once(void **state)
+{
+  enum { FOLDERS = 30 };
+  char text[256], name[32], target[32];
+  mo_error error = {{0}};
+  const corpus_options options = {0};
+  for (int i = 0; i <= FOLDERS; i++) {
+    snprintf(name, sizeof name, "d%d", i);
+    assert_int_equal(mkdir(scratch_path(state, name), 0777), 0);
+    snprintf(target, sizeof target, "../d%d", i < FOLDERS ? i + 1 : 0); /* the last: a loop */
+    for (const char *link = "xy"; *link != '\0'; link++) {
+      snprintf(name, sizeof name, "d%d/%c", i, *link);
+      assert_int_equal(symlink(target, scratch_path(state, name)), 0);
+    }
+  }
+  scratch_write(state, "d30/a.txt", "1", 1);
+  scratch_write(state, "d0/z.txt", "2", 1);
+  const char *folders[] = {scratch_path(state, "d0"), *state};
+  assert_int_equal(read_all(folders, 2, &options, text, &error), MOUSSE_OK);
+  assert_string_equal(text, "[1][2]");
+}
+
 static void test_unwrap(void **state)
 {
   (void)state;
@@ -168,6 +191,34 @@ static void test_unwrap(void **state)
 }
 
 /* Building a data set: shares, end-of-text tokens, sizes of shards, and nothing left behind. */
+/* A line is handed on as it comes, but for space at what may be its end. */
+static void test_unwrap_of_long_lines(void **state)
+{
+  enum { PART = 1 << 10, PARTS = 200 };
+  char text[PART];
+  mo_unwrap unwrap = {0};
+  mo_buffer out = {0};
+  (void)state;
+  memset(text, 'x', sizeof text);
+  for (size_t i = 1; i <= PARTS; i++) {
+    assert_true(unwrap_add(&unwrap, text, sizeof text, &out));
+    assert_int_equal(out.size, i * PART);
+  }
+  assert_true(unwrap_add(&unwrap, " \t", 2, &out) && unwrap_add(&unwrap, "y \r", 3, &out));
+  assert_int_equal(out.size, PARTS * PART + 3);
+  assert_memory_equal(out.data + PARTS * PART, " \ty", 3);
+  out.size = 0;
+  memset(text, ' ', sizeof text);
+  for (size_t i = 0; i < PARTS; i++) {
+    assert_true(unwrap_add(&unwrap, text, sizeof text, &out));
+    assert_true(unwrap.space.size <= (1 << 16) + PART);
+  }
+  assert_true(unwrap_add(&unwrap, "\nz", 2, &out) && unwrap_finish(&unwrap, &out));
+  assert_memory_equal(out.data + out.size - 4, "  z\n", 4);
+  unwrap_close(&unwrap);
+  mo_buffer_close(&out);
+}
+
 static void test_build(void **state)
 {
   char *text = test_malloc(200000);
@@ -211,7 +262,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       scratch_test(test_text_documents), scratch_test(test_long_lines),
       scratch_test(test_json_lines),     scratch_test(test_gzip),
-      scratch_test(test_directories),    cmocka_unit_test(test_unwrap),
+      scratch_test(test_directories),    scratch_test(test_directories_are_listed_once),
+      cmocka_unit_test(test_unwrap),     cmocka_unit_test(test_unwrap_of_long_lines),
       scratch_test(test_build),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

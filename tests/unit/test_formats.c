@@ -444,6 +444,18 @@ static void test_kinds_of_tokens_in_gguf(void **state)
   tokenizer_close(&t);
 }
 
+/* The tokens for bytes of SentencePiece's kind. */
+static void add_bytes(mo_tokenizer *t)
+{
+  mo_error error = {{0}};
+  *t = (mo_tokenizer){.sentencepiece = true};
+  for (unsigned k = 0; k < 256; k++) {
+    char text[8];
+    snprintf(text, sizeof text, "<0x%02X>", k);
+    assert_int_equal(tokenizer_add_token(t, text, 6, false, &error), MOUSSE_OK);
+  }
+}
+
 /* SentencePiece's kind: llama.cpp joins any two neighbours that are a token, also a special one. */
 static void test_joined_tokens_in_gguf(void **state)
 {
@@ -452,14 +464,10 @@ static void test_joined_tokens_in_gguf(void **state)
   } cases[] = {{{"<x", "y>"}, NULL}, {{"</", "s>"}, "'</s>', can be put together"}};
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    mo_tokenizer t = {.sentencepiece = true};
+    mo_tokenizer t;
     mo_error error = {{0}};
     gguf_keys keys = {0};
-    for (unsigned k = 0; k < 256; k++) {
-      char text[8];
-      snprintf(text, sizeof text, "<0x%02X>", k);
-      assert_int_equal(tokenizer_add_token(&t, text, 6, false, &error), MOUSSE_OK);
-    }
+    add_bytes(&t);
     for (size_t k = 0; k < 2; k++)
       assert_int_equal(tokenizer_add_token(&t, cases[i].pieces[k], 2, false, &error),
                        MOUSSE_OK);
@@ -473,6 +481,27 @@ static void test_joined_tokens_in_gguf(void **state)
     mo_buffer_close(&keys.bytes);
     tokenizer_close(&t);
   }
+}
+
+/* Of a token of some megabytes, looking at all its parts would take hours. */
+static void test_long_tokens_in_gguf(void **state)
+{
+  enum { LENGTH = 4 << 20 };
+  mo_tokenizer t;
+  mo_error error = {{0}};
+  gguf_keys keys = {0};
+  char *text = malloc(LENGTH);
+  (void)state;
+  assert_non_null(text);
+  add_bytes(&t);
+  memset(text, 'a', LENGTH);
+  assert_int_equal(tokenizer_add_token(&t, text, LENGTH, false, &error), MOUSSE_OK);
+  assert_int_equal(tokenizer_finish(&t, "t", NULL, &error), MOUSSE_OK);
+  assert_int_equal(gguf_add_tokenizer(&keys, &t, 300, &error), MOUSSE_INVALID_ARGUMENT);
+  assert_non_null(strstr(error.text, "has 4194304 bytes"));
+  free(text);
+  mo_buffer_close(&keys.bytes);
+  tokenizer_close(&t);
 }
 
 /* Tokens that are found in text: llama.cpp finds the longest one first, wherever it is, and puts a
@@ -561,6 +590,7 @@ int main(void)
       cmocka_unit_test(test_names_of_files),
       cmocka_unit_test(test_kinds_of_tokens_in_gguf),
       cmocka_unit_test(test_joined_tokens_in_gguf),
+      cmocka_unit_test(test_long_tokens_in_gguf),
       cmocka_unit_test(test_found_tokens_in_gguf),
       cmocka_unit_test(test_whole_words_in_gguf),
   };

@@ -101,6 +101,22 @@ static void documents_are_checked(void **state)
   assert_int_equal(results_check(NULL, NULL), MOUSSE_NO_MEMORY);
 }
 
+/* "[" takes a byte in a file and a hundred in memory. */
+static void documents_of_too_many_values_are_refused(void **state)
+{
+  enum { SIZE = 5 << 20 };
+  mo_error error = {{0}};
+  json_t *results = NULL;
+  char *text = malloc(SIZE);
+  (void)state;
+  assert_non_null(text);
+  memset(text, '[', SIZE);
+  assert_int_equal(results_parse(&results, "r.json", text, SIZE, &error), MOUSSE_BAD_FORMAT);
+  assert_non_null(strstr(error.text, "r.json: more than 4194304 JSON values"));
+  assert_null(results);
+  free(text);
+}
+
 static void two_figures_need_two_ids(void **state)
 {
   (void)state;
@@ -370,6 +386,18 @@ static void names_that_are_not_utf8_are_taken(void **state)
   json_decref(results);
 }
 
+static const char *color_of(const json_t *chart, size_t series)
+{
+  const json_t *list = json_object_get(chart, "series");
+  return json_string_value(json_object_get(json_array_get(list, series), "color"));
+}
+
+static json_int_t dash_of(const json_t *chart, size_t series)
+{
+  const json_t *list = json_object_get(chart, "series");
+  return json_integer_value(json_object_get(json_array_get(list, series), "dash"));
+}
+
 static void an_optimizer_has_one_colour(void **state)
 {
   (void)state;
@@ -381,18 +409,58 @@ static void an_optimizer_has_one_colour(void **state)
     charts[c] = results_chart(figure, "", results_axis("", "linear"), results_axis("", "log"));
     for (int s = 0; s < (c == 0 ? 4 : 2); s++) results_series(charts[c], names[c][s], "line");
   }
-  const chart_style mousse = chart_style_of(results, charts[0], 1);
-  const chart_style other = chart_style_of(results, charts[0], 2);
-  const chart_style ablation = chart_style_of(results, charts[1], 0);
-  assert_string_equal(mousse.color, other.color);
-  assert_true(mousse.dash == 0 && other.dash == 1);
-  assert_string_equal(mousse.color, ablation.color);
-  assert_string_not_equal(mousse.color, chart_style_of(results, charts[0], 0).color);
-  assert_string_not_equal(ablation.color, chart_style_of(results, charts[1], 1).color);
   json_t *bars = results_chart(figure, "", results_categories(""), results_axis("", "linear"));
   for (int s = 0; s < 3; s++) results_series(bars, names[0][s], "bars");
-  assert_string_not_equal(chart_style_of(results, bars, 1).color,
-                          chart_style_of(results, bars, 2).color);
+  json_t *axis = results_categories("");
+  results_category(axis, "muon");
+  results_category(axis, "big");
+  json_t *single = results_chart(figure, "", axis, results_axis("", "linear"));
+  results_series(single, "seconds", "bars");
+  chart_styles_add(results);
+  assert_string_equal(color_of(charts[0], 1), color_of(charts[0], 2));
+  assert_true(dash_of(charts[0], 1) == 0 && dash_of(charts[0], 2) == 1);
+  assert_string_equal(color_of(charts[0], 1), color_of(charts[1], 0));
+  assert_string_not_equal(color_of(charts[0], 1), color_of(charts[0], 0));
+  assert_string_not_equal(color_of(charts[1], 0), color_of(charts[1], 1));
+  assert_string_not_equal(color_of(bars, 1), color_of(bars, 2));
+  const json_t *colors =
+      json_object_get(json_array_get(json_object_get(single, "series"), 0), "colors");
+  assert_int_equal(json_array_size(colors), 2);
+  assert_string_equal(json_string_value(json_array_get(colors, 0)), color_of(charts[0], 0));
+  assert_string_equal(json_string_value(json_array_get(colors, 1)), color_of(single, 0));
+  json_decref(results);
+}
+
+/* A name has the look of the first chart that has it; of many names each is looked at once. */
+static void many_names_have_their_looks(void **state)
+{
+  enum { NAMES = 20000 };
+  (void)state;
+  json_t *results = results_new("", ""), *charts[2];
+  for (int c = 0; c < 2; c++) {
+    char id[8];
+    snprintf(id, sizeof id, "f%d", c);
+    charts[c] = results_chart(results_figure(results, id, "", ""), "",
+                              results_axis("", "linear"), results_axis("", "linear"));
+    for (int s = 0; s < NAMES; s++) {
+      char name[16];
+      snprintf(name, sizeof name, "s%d", c == 0 ? s : NAMES - 1 - s);
+      results_series(charts[c], name, "line");
+    }
+  }
+  for (int f = 0; f < NAMES; f++) {
+    char id[16];
+    snprintf(id, sizeof id, "more-%d", f);
+    results_figure(results, id, "", "");
+  }
+  assert_int_equal(results_check(results, NULL), MOUSSE_OK);
+  chart_styles_add(results);
+  for (size_t s = 0; s < NAMES; s++) {
+    assert_string_equal(color_of(charts[0], s), color_of(charts[1], NAMES - 1 - s));
+    assert_int_equal(dash_of(charts[0], s), s / 8 % 4);
+    assert_int_equal(dash_of(charts[0], s), dash_of(charts[1], NAMES - 1 - s));
+  }
+  assert_string_not_equal(color_of(charts[0], 0), color_of(charts[0], 1));
   json_decref(results);
 }
 
@@ -449,6 +517,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(documents_are_checked),
+      cmocka_unit_test(documents_of_too_many_values_are_refused),
       cmocka_unit_test(two_figures_need_two_ids),
       cmocka_unit_test(text_is_for_any_terminal),
       scratch_test(every_chart_is_a_picture),
@@ -465,6 +534,7 @@ int main(void)
       cmocka_unit_test(bare_control_bytes_are_not_shown),
       cmocka_unit_test(text_is_cut_by_columns),
       cmocka_unit_test(an_optimizer_has_one_colour),
+      cmocka_unit_test(many_names_have_their_looks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

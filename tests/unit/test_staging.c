@@ -89,6 +89,22 @@ static void test_foreign_files(void **state)
   assert_true(exists(state, "out.partial/a.bin"));
 }
 
+/* A file of the user's that is called lock is none of ours; an empty one may be. */
+static void test_foreign_locks(void **state)
+{
+  mo_staging staging;
+  mo_error error = {{0}};
+  assert_int_equal(mkdir(scratch_path(state, "out.partial"), 0777), 0);
+  scratch_write(state, "out.partial/lock", "combination: 1-2-3", 18);
+  assert_refused(state, "not made by mousse");
+  assert_true(
+      mo_file_begins(scratch_path(state, "out.partial/lock"), "combination: 1-2-3", 18));
+  scratch_write(state, "out.partial/lock", "", 0);
+  assert_int_equal(mo_staging_open(&staging, scratch_path(state, "out"), is_ours, &error),
+                   MOUSSE_OK);
+  mo_staging_abandon(&staging);
+}
+
 /* Inside a directory of ours: a link, a directory, a hidden file. */
 static void test_foreign_entries(void **state)
 {
@@ -164,10 +180,10 @@ static void test_special_files(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      scratch_test(test_complete_or_absent),     scratch_test(test_left_behind),
-      scratch_test(test_foreign_files),          scratch_test(test_foreign_entries),
-      scratch_test(test_links_to_write_through), scratch_test(test_second_process),
-      scratch_test(test_special_files),
+      scratch_test(test_complete_or_absent), scratch_test(test_left_behind),
+      scratch_test(test_foreign_files),      scratch_test(test_foreign_locks),
+      scratch_test(test_foreign_entries),    scratch_test(test_links_to_write_through),
+      scratch_test(test_second_process),     scratch_test(test_special_files),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -295,6 +295,50 @@ static void a_new_run_of_an_old_name_has_another_layout(void **state)
   watch_model_close(&m);
 }
 
+/* What is kept in memory of a file of some megabytes must not take gigabytes. */
+static void events_of_many_values_are_passed_over(void **state)
+{
+  enum { ENTRIES = 600 };
+  char text[3 * ENTRIES + 64] = "{\"step\": 1, \"event\": \"x\", \"list\": [{}";
+  watch_model m;
+  mo_error error = {{0}};
+  make_run(state, "a", "num_iterations: 2\n", STEP(1, 5));
+  for (int i = 1; i < ENTRIES; i++) strcat(text, ",{}");
+  strcat(text, "]}\n");
+  append(state, "a/events.jsonl", STARTED(0));
+  append(state, "a/events.jsonl", text);
+  append(state, "a/events.jsonl", ENDED(1, "complete"));
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  assert_int_equal(json_array_size(m.runs[0]->happened), 2);
+  assert_int_equal(m.runs[0]->record.end, RUN_END_COMPLETE);
+  watch_model_close(&m);
+}
+
+/* A history of very many lines is told by its end. */
+static void the_newest_changes_are_told(void **state)
+{
+  enum { CHANGES = 1000 };
+  watch_model m;
+  mo_error error = {{0}};
+  make_run(state, "a", "num_iterations: 2\n", STEP(1, 5));
+  for (int i = 0; i <= CHANGES; i++) {
+    char line[80];
+    snprintf(line, sizeof line, "{\"step\": %d, \"options\": {\"lr\": \"%d\"}}\n", i, i);
+    append(state, "a/history.jsonl", line);
+  }
+  assert_int_equal(watch_model_open(&m, *state, &error), MOUSSE_OK);
+  watch_model_refresh(&m);
+  json_t *all = watch_run_json(&m, m.runs[0], (series_request){0}, (series_request){0});
+  const json_t *changes = json_object_get(all, "changes");
+  assert_int_equal(json_array_size(changes), 200);
+  const json_t *last = json_array_get(changes, 199);
+  assert_int_equal(json_integer_value(json_object_get(last, "step")), CHANGES);
+  assert_string_equal(json_string_value(json_object_get(last, "text")), "lr 999 to 1000");
+  json_decref(all);
+  watch_model_close(&m);
+}
+
 /* All steps were taken, but their result could not be written; then the run went on. */
 static void a_run_that_could_not_save_has_failed(void **state)
 {
@@ -534,6 +578,8 @@ int main(void)
       scratch_test(a_model_follows_its_runs),
       scratch_test(steps_that_are_left_out_count),
       scratch_test(a_new_run_of_an_old_name_has_another_layout),
+      scratch_test(events_of_many_values_are_passed_over),
+      scratch_test(the_newest_changes_are_told),
       scratch_test(a_run_that_could_not_save_has_failed),
       scratch_test(a_run_that_went_on_without_validations_has_no_final_loss),
       scratch_test(final_bits_are_those_of_the_last_validation),

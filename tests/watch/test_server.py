@@ -284,7 +284,8 @@ class Files(Case):
         for i, name in enumerate(bad):
             os.rename(made_runs.write_run(self.runs, "muon", 0.02, 98 + i, steps=3), os.fsencode(self.runs) + b"/" + name)
         with server.Server(PROGRAM, self.runs) as s:
-            wait_for(lambda: len(self.rows(s)) == len(odd) + len(bad), "all of them")
+            wait_for(lambda: ["seed" in row for row in self.rows(s).values()] == [True] * len(odd + list(bad)),
+                     "all of them, with their options")
             for i, name in enumerate(bad.values()):
                 self.assertEqual(s.json("/api/run", run=name)["name"], name)
                 self.assertEqual(s.json("/api/run", run=name)["seed"], 98 + i)

@@ -20,10 +20,11 @@ static json_t *hash_json(uint64_t hash)
 
 static json_t *input_json(const char *path, const struct stat *info)
 {
-  const json_int_t modified =
-      (json_int_t)info->st_mtim.tv_sec * NANOSECONDS + info->st_mtim.tv_nsec;
+  /* Without a sign: from the year 2262 on it is another number, but still one of its own. */
+  const uint64_t modified =
+      (uint64_t)info->st_mtim.tv_sec * NANOSECONDS + (uint64_t)info->st_mtim.tv_nsec;
   return json_pack("{s:s, s:I, s:I}", "path", path, "bytes", (json_int_t)info->st_size,
-                   "modified_ns", modified);
+                   "modified_ns", (json_int_t)modified);
 }
 
 /* A file that cannot be looked at has an impossible size; whoever opens it says why. */

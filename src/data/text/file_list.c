@@ -91,6 +91,20 @@ static bool is_left_out(const file_list *list, const char *path)
   return found;
 }
 
+/* By the path without links: two links in each of twenty directories to the next one make a
+ * million ways to the last. */
+static mousse_status note_folder(file_list *list, const char *path, bool *is_new,
+                                 mo_error *error)
+{
+  char real[PATH_MAX];
+  uint32_t number = 0;
+  if (realpath(path, real) == NULL)
+    return mo_fail(error, MOUSSE_IO, "%s: cannot list: %s", path, strerror(errno));
+  if (mo_text_table_add(&list->folders, real, strlen(real) + 1, &number, is_new))
+    return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to list files");
+}
+
 static mousse_status add_below(file_list *list, const char *path, int depth, mo_error *error)
 {
   struct stat info;
@@ -103,9 +117,13 @@ static mousse_status add_below(file_list *list, const char *path, int depth, mo_
                ? add_path(list, path, (uint64_t)info.st_size, error)
                : MOUSSE_OK;
   if (depth == DEEPEST)
-    return mo_fail(error, MOUSSE_IO, "%s: %d directories deep; is it a loop?", path, DEEPEST);
+    return mo_fail(error, MOUSSE_IO, "%s: %d directories deep, which is the limit", path,
+                   DEEPEST);
 
   folder_listing names;
+  bool is_new = false;
+  MO_TRY(note_folder(list, path, &is_new, error));
+  if (!is_new) return MOUSSE_OK;
   mousse_status status = listing_open(&names, path, error);
   if (status != MOUSSE_OK) return status;
   for (uint32_t i = 0; i < names.names.count && status == MOUSSE_OK; i++) {
@@ -157,5 +175,6 @@ void file_list_close(file_list *list)
 {
   mo_text_table_close(&list->paths);
   mo_text_table_close(&list->left_out);
+  mo_text_table_close(&list->folders);
   *list = (file_list){0};
 }

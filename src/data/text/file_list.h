@@ -1,5 +1,6 @@
 /* file_list.h - the files that inputs stand for: a file is itself; a directory is all regular
- * files below it that are not hidden, in the order of their paths. */
+ * files below it that are not hidden, in the order of their paths. A directory that is reached
+ * again, by a link or another name, has been listed. */
 #ifndef MOUSSE_DATA_TEXT_FILE_LIST_H
 #define MOUSSE_DATA_TEXT_FILE_LIST_H
 
@@ -10,6 +11,7 @@
 typedef struct file_list {
   mo_text_table paths;    /* each with its NUL */
   mo_text_table left_out; /* likewise, without links in them */
+  mo_text_table folders;  /* listed so far; likewise */
   uint64_t bytes;         /* sum of the sizes of the files */
 } file_list;
 
