@@ -272,7 +272,11 @@ class Records(TrainTest):
         self.assertTrue(best == 0 or best in harness.steps_of(out))
         before = contents(out)
         self.assertIn("already stopped early", self.lab.call(*words).stdout)
+        self.assertIn(f"stopped early at step {last} and was not changed: lr was '3' and is now '1'; to continue with that, "
+                      "give a larger --patience than 3", self.failure(2, *words, "--lr", "1"))
         self.assertEqual(contents(out), before)
+        self.lab.call(*words, "--lr", "1", "--patience", 4, "--num-iterations", last + 2)
+        self.assertIn(last + 2, harness.steps_of(out))
 
     def test_the_best_checkpoint_that_is_named_is_there(self):
         """Without --keep-best the one of the lowest loss has gone when the run stops."""
