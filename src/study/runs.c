@@ -40,7 +40,8 @@ size_t study_count(const study_runs *runs, study_state state)
 /* Where a run is and how fast it goes may change; what it computes may not. */
 static bool is_compared(const char *key)
 {
-  static const char *const free_keys[] = {"out", "threads", "checkpoint_freq", "keep_last"};
+  static const char *const free_keys[] = {"out", "threads", "checkpoint_freq", "keep_last",
+                                          "resume"};
   for (size_t i = 0; i < sizeof free_keys / sizeof *free_keys; i++)
     if (strcmp(key, free_keys[i]) == 0) return false;
   return true;
@@ -94,6 +95,7 @@ mousse_status study_add(study_runs *runs, const char *name, const train_options 
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for %zu runs", at + 1);
   study_run *r = &runs->runs[at];
   *r = (study_run){.run = *run};
+  r->run.resume = true; /* one that was killed must go on, whatever the file says */
   r->rule.most_skipped = (uint64_t)run->max_skipped;
   memcpy(r->name, name, strlen(name) + 1);
   MO_TRY(mo_path_join(r->directory, sizeof r->directory, runs->directory, name, error));

@@ -101,6 +101,17 @@ class Sweep(ProgramTest):
         self.assertNotRegex(shown + said, "[1-9][0-9]* failed|failed +[0-9]")
         self.assertIn("stopped  ", said)
 
+    def test_a_killed_sweep_continues_whatever_its_file_says(self):
+        self.sweep_file("resume: false\n")
+        words = ["sweep", "grid.yaml", "--num-iterations", "300", "--out", "s", "--quiet"]
+        process = subprocess.Popen([MOUSSE, *words], cwd=self.folder)
+        while not glob.glob(self.path("s/run/checkpoints/step-*")):
+            time.sleep(0.02)
+        process.kill()
+        process.wait()
+        self.run_mousse(*words)
+        self.assertEqual(json.loads(self.read("s/run/result.json"))["status"], "complete")
+
     def test_a_diverged_run_is_given_up(self):
         self.sweep_file("lr: [0.02, 20]\n")
         self.run_mousse("sweep", "grid.yaml", "--num-iterations", "200", "--quiet")
