@@ -10,6 +10,7 @@
 #include "support/run_directory.h"
 #include "support/signals.h"
 #include "train/estimate.h"
+#include "train/run_data.h"
 #include "train/run_model.h"
 
 #include <math.h>
@@ -53,6 +54,7 @@ static mousse_status check_run(const train_options *run, const char *directory, 
   if (!run_directory_is_free(directory)) return MOUSSE_OK;
   MO_TRY(options_check(run, error));
   MO_TRY(run_model_find(run, NULL, NULL, &config, error));
+  MO_TRY(run_data_has_validation(run->data_dir, "mousse tune", error));
   MO_TRY(estimate_open(&estimate, run, &config, 1, &run_notices_none, error));
   estimate_close(&estimate);
   return MOUSSE_OK;
