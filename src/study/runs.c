@@ -26,7 +26,8 @@ bool study_run_ended(const study_run *r)
 
 double study_run_loss(const study_run *r)
 {
-  const bool told = r->state == STUDY_COMPLETE && isfinite(r->course.val_loss);
+  const bool all = r->course.step >= (uint64_t)r->run.num_iterations || r->run.patience > 0;
+  const bool told = r->state == STUDY_COMPLETE && all && isfinite(r->course.val_loss);
   return told ? r->course.val_loss : INFINITY;
 }
 

@@ -37,7 +37,7 @@ typedef struct loss_watch {
   long offset; /* of metrics.jsonl that is read already */
   uint64_t step;
   double loss;     /* of the last step; infinite when it was skipped */
-  double val_loss; /* the last; NAN: none yet */
+  double val_loss; /* of the validation after that step; NAN: none */
   double first, window[STUDY_WINDOW];
   uint64_t seen, skipped; /* steps, and the last ones of them in a row without a gradient */
 } loss_watch;
@@ -93,7 +93,8 @@ mousse_status study_look(study_runs *runs, mo_error *error);
 
 /* Whether a run has ended for good: complete, diverged or hopeless. */
 bool study_run_ended(const study_run *run);
-/* What a search compares: the last validation of a complete run, infinite for any other. */
+/* What a search compares: the validation at the end of a complete run; infinite for any other, and
+ * where a full disk cost the run its last lines. */
 double study_run_loss(const study_run *run);
 
 /* Takes every run that has not ended to its end. A failed run does not stop the
