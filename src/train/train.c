@@ -327,7 +327,6 @@ mousse_status train_execute(const train_options *run, const mousse_comm *comm,
   trainer t = {.run = &chosen, .comm = comm, .display = display};
   t.notices = (run_notices){tell, &t};
   *outcome = (train_outcome){.signal = 0};
-  MO_TRY(ranks_compare_options(run, comm, error));
   MO_TRY(MO_FIRST_RANK(comm, run_out_choose(&chosen, &t.notices, error), error));
   MO_TRY(ranks_choose_slices(&chosen, comm, &t.notices, error));
   t.schedule = options_schedule(&chosen);
