@@ -2,7 +2,6 @@
 #include "study/tune.h"
 
 #include "base/file.h"
-#include "base/parallel.h"
 #include "cli/next_step.h"
 #include "cli/run_options.h"
 #include "cli/study_display.h"
@@ -26,7 +25,8 @@ typedef struct tune_values {
 static const mo_setting rows[] = {
     RUN_CONFIG_ROW,
     MO_SETTING_NUMBER(tune_values, minutes, "30", 0.05, 1e6, "time for the search"),
-    MO_SETTING_INTEGER(tune_values, jobs, "0", 0, 1024, "trials at a time; 0: one per core"),
+    MO_SETTING_INTEGER(tune_values, jobs, "0", 0, 1024,
+                       "trials at a time; 0: one per core, or per --threads of them"),
     /* That of 'mousse train', with another meaning. */
     {.name = "out",
      .type = MO_TYPE_TEXT,
@@ -132,7 +132,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
       .directory = directory,
       .seconds = 60 * v->minutes,
       .execution = {.program = program,
-                    .jobs = v->jobs > 0 ? (int)v->jobs : mo_threads_available(),
+                    .jobs = v->jobs > 0 ? (int)v->jobs : study_jobs(&v->run.run),
                     .stop_diverged = true,
                     .watch = study_display_watch,
                     .user = &display}};

@@ -80,12 +80,14 @@ void study_release(study_runs *runs);
 
 typedef struct study_execution {
   const char *program; /* the mousse that trains */
-  int jobs;            /* runs at a time */
-  int threads;         /* of each; 0: a fair share of the machine */
+  int jobs;            /* runs at a time; those that name no threads have a fair share each */
   bool stop_diverged;
   void (*watch)(void *user, const study_runs *runs); /* now and then; may be NULL */
   void *user;
 } study_execution;
+
+/* How many runs like this one have a core for each of their threads; at least 1. */
+int study_jobs(const train_options *run);
 
 /* What is in the directory already: states and steps of the runs that were begun, or as the archived ones
  * have them. A run made there with other options is refused. */

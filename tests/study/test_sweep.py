@@ -112,6 +112,12 @@ class Sweep(ProgramTest):
         self.run_mousse(*words)
         self.assertEqual(json.loads(self.read("s/run/result.json"))["status"], "complete")
 
+    def test_threads_that_are_given_are_taken(self):
+        self.sweep_file("threads: [0, 1, 3]\n")
+        self.run_mousse("sweep", "grid.yaml", "--num-iterations", "1", "--jobs", str(os.cpu_count()), "--out", "s", "--quiet")
+        for given, taken in ((0, 1), (1, 1), (3, 3)):
+            self.assertIn(f"\nthreads: {taken}\n", self.read(f"s/threads={given}/run.yaml").decode())
+
     def test_a_diverged_run_is_given_up(self):
         self.sweep_file("lr: [0.02, 20]\n")
         self.run_mousse("sweep", "grid.yaml", "--num-iterations", "200", "--quiet")
