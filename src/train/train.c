@@ -196,7 +196,7 @@ static mousse_status write_record(const trainer *t, mo_error *error)
                                .ranks = t->comm->size,
                                .threads = options_threads(t->run)};
   MO_TRY(mo_path_join(path, sizeof path, s->directory, "config.yaml", error));
-  MO_TRY(history_write(s->directory, &entry, error));
+  MO_TRY(history_write(s->directory, &entry, &t->notices, error));
   return options_write(t->run, path, error);
 }
 
