@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "study/loss_watch.h"
 #include "study/run_child.h"
+#include "study/run_history.h"
 #include "train/estimate.h"
 #include "train/run_model.h"
 
@@ -115,7 +116,18 @@ void study_release(study_runs *runs)
   *runs = (study_runs){.runs = NULL};
 }
 
-static mousse_status look_at(study_run *r, mo_error *error)
+static mousse_status compare_data(study_data *data, const study_run *r, mo_error *error)
+{
+  run_history history;
+  MO_TRY(run_history_read(&history, r->directory, error));
+  const made_with made = {r->directory, r->run.data_dir, history.train, history.val};
+  const mousse_status status = study_data_compare(
+      data, &made, "put the data back, or choose another directory for runs on these", error);
+  run_history_release(&history);
+  return status;
+}
+
+static mousse_status look_at(study_data *data, study_run *r, mo_error *error)
 {
   char path[MO_SETTING_PATH];
   MO_TRY(mo_path_join(path, sizeof path, r->directory, "run.yaml", error));
@@ -126,6 +138,7 @@ static mousse_status look_at(study_run *r, mo_error *error)
   mousse_status status = options_defaults(made, error);
   if (status == MOUSSE_OK) status = options_read(made, path, &nowhere, error);
   if (status == MOUSSE_OK) status = compare_options(r, made, error);
+  if (status == MOUSSE_OK) status = compare_data(data, r, error);
   mo_release(NULL, made, sizeof *made);
   if (status == MOUSSE_OK) status = run_child_look(r, error);
   if (status != MOUSSE_OK) return status;
@@ -156,7 +169,7 @@ mousse_status study_look(study_runs *runs, mo_error *error)
   for (size_t i = 0; i < runs->count; i++) {
     study_run *r = &runs->runs[i];
     if (r->state != STUDY_WAITING) continue;
-    MO_TRY(look_at(r, error));
+    MO_TRY(look_at(&runs->data, r, error));
     if (runs->archived != NULL && !study_run_ended(r))
       MO_TRY(look_in_archive(r, runs->archived, error));
   }

@@ -14,6 +14,7 @@
 #ifndef MOUSSE_STUDY_RUNS_H
 #define MOUSSE_STUDY_RUNS_H
 
+#include "study/study_data.h"
 #include "train/options.h"
 
 #include <sys/types.h>
@@ -70,6 +71,7 @@ typedef struct study_runs {
   char directory[MO_SETTING_PATH];
   study_run *runs; /* owned */
   size_t count, capacity;
+  study_data data;                   /* that of the runs that were begun */
   const struct study_runs *archived; /* borrowed: they count as if they were here; NULL: none */
 } study_runs;
 
@@ -90,7 +92,7 @@ typedef struct study_execution {
 int study_jobs(const train_options *run);
 
 /* What is in the directory already: states and steps of the runs that were begun, or as the archived ones
- * have them. A run made there with other options is refused. */
+ * have them. A run made there with other options or data is refused. */
 mousse_status study_look(study_runs *runs, mo_error *error);
 
 /* Whether a run has ended for good: complete, diverged or hopeless. */

@@ -183,6 +183,20 @@ class Sweep(ProgramTest):
         said = self.failure(2, "sweep", "grid.yaml", "--batch-size", "2")
         self.assertIn("batch_size: 4, not 2", said)
 
+    def test_other_data_in_the_same_place_are_refused(self):
+        self.sweep_file("")
+        words = ["sweep", "grid.yaml", "--num-iterations", "2", "--out", "s", "--quiet"]
+        self.run_mousse(*words)
+        shards = glob.glob(self.path("data/*_train_*.bin")) + glob.glob(self.path("data/*_val_*.bin"))
+        for path, what in zip(shards, ("training", "validation")):
+            before = self.read(path)
+            self.write(path, before[:1100] + bytes([before[1100] ^ 1]) + before[1101:])
+            said = self.failure(2, *words)
+            self.assertRegex(said, f"s/run was made with other {what} data: their checksum is [0-9a-f]+, that of data is")
+            self.assertIn("put the data back, or choose another directory", said)
+            self.write(path, before)
+        self.run_mousse(*words)
+
     def test_a_failed_run_does_not_stop_the_others(self):
         self.sweep_file("seed: [1, 2]\n")
         self.run_mousse("sweep", "grid.yaml", "--out", "s", "--dry-run")
