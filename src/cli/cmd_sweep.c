@@ -22,7 +22,7 @@ static const mo_setting rows[] = {
                     "directory of the sweep, a run directory for each run "
                     "inside (default: sweeps/NAME for NAME.yaml)"),
     MO_SETTING_INTEGER(sweep_values, jobs, "0", 0, 1024,
-                       "runs at a time; 0: one per core, or per --threads of them"),
+                       "runs at a time; 0: one per core; with --threads N, one per N cores"),
     MO_SETTING_INTEGER(sweep_values, random, "0", 0, SWEEP_MOST_RUNS,
                        "draw this many combinations at random instead of trying all"),
     MO_SETTING_INTEGER(sweep_values, random_seed, "1", 0, 9007199254740992,

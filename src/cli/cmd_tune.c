@@ -26,7 +26,7 @@ static const mo_setting rows[] = {
     RUN_CONFIG_ROW,
     MO_SETTING_NUMBER(tune_values, minutes, "30", 0.05, 1e6, "time for the search"),
     MO_SETTING_INTEGER(tune_values, jobs, "0", 0, 1024,
-                       "trials at a time; 0: one per core, or per --threads of them"),
+                       "trials at a time; 0: one per core; with --threads N, one per N cores"),
     /* That of 'mousse train', with another meaning. */
     {.name = "out",
      .type = MO_TYPE_TEXT,
