@@ -21,7 +21,8 @@ static const mo_setting rows[] = {
     MO_SETTING_TEXT(sweep_values, out, "",
                     "directory of the sweep, a run directory for each run "
                     "inside (default: sweeps/NAME for NAME.yaml)"),
-    MO_SETTING_INTEGER(sweep_values, jobs, "0", 0, 1024, "runs at a time; 0: one per core"),
+    MO_SETTING_INTEGER(sweep_values, jobs, "0", 0, 1024,
+                       "runs at a time; 0: one per core; with --threads N, one per N cores"),
     MO_SETTING_INTEGER(sweep_values, random, "0", 0, SWEEP_MOST_RUNS,
                        "draw this many combinations at random instead of trying all"),
     MO_SETTING_INTEGER(sweep_values, random_seed, "1", 0, 9007199254740992,
@@ -97,6 +98,14 @@ static mousse_status check_data(study_runs *runs, mo_error *error)
   return MOUSSE_OK;
 }
 
+static int fewest_jobs(const study_runs *runs)
+{
+  int jobs = mo_threads_available();
+  for (size_t i = 0; i < runs->count; i++)
+    if (study_jobs(&runs->runs[i].run) < jobs) jobs = study_jobs(&runs->runs[i].run);
+  return jobs;
+}
+
 static mousse_status execute(const cli_invocation *call, study_runs *runs, mo_error *error)
 {
   const sweep_values *v = call->values;
@@ -107,7 +116,7 @@ static mousse_status execute(const cli_invocation *call, study_runs *runs, mo_er
   MO_TRY(study_program(program, error));
   const study_execution how = {
       .program = program,
-      .jobs = v->jobs > 0 ? (int)v->jobs : mo_threads_available(),
+      .jobs = v->jobs > 0 ? (int)v->jobs : fewest_jobs(runs),
       .stop_diverged = v->stop_diverged,
       .watch = study_display_watch,
       .user = &display,

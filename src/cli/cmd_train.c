@@ -6,6 +6,7 @@
 #include "cli/train_display.h"
 #include "support/signals.h"
 #include "train/estimate.h"
+#include "train/rank_checks.h"
 #include "train/resolve.h"
 #include "train/run_model.h"
 #include "train/run_out.h"
@@ -143,13 +144,16 @@ static mousse_status train(const cli_invocation *call, const mousse_comm *comm,
 {
   static const train_display nobody = {.user = NULL};
   const train_values *v = call->values;
+  const run_values *given = &v->options;
+  train_options run = given->run;
+  MO_TRY(ranks_take_options(&run, given->continues ? &given->flags : &given->run, comm, error));
   cli_train_display watcher = train_display_start(call->quiet, v->json);
   watcher.watch = v->watch;
   const train_display display = comm->rank == 0 ? train_display_functions(&watcher) : nobody;
-  const mousse_status status = train_execute(&v->options.run, comm, &display, outcome, error);
+  const mousse_status status = train_execute(&run, comm, &display, outcome, error);
   train_display_end(&watcher);
   if (status == MOUSSE_OK && comm->rank == 0 && !call->quiet && !v->json)
-    print_outcome(outcome, (uint64_t)v->options.run.num_iterations);
+    print_outcome(outcome, (uint64_t)run.num_iterations);
   if (status == MOUSSE_OK && comm->rank == 0 && !v->json) suggest(call, outcome);
   fflush(NULL);
   return status;

@@ -2,7 +2,6 @@
 #include "study/tune.h"
 
 #include "base/file.h"
-#include "base/parallel.h"
 #include "cli/next_step.h"
 #include "cli/run_options.h"
 #include "cli/study_display.h"
@@ -10,6 +9,7 @@
 #include "support/run_directory.h"
 #include "support/signals.h"
 #include "train/estimate.h"
+#include "train/run_data.h"
 #include "train/run_model.h"
 
 #include <math.h>
@@ -25,7 +25,8 @@ typedef struct tune_values {
 static const mo_setting rows[] = {
     RUN_CONFIG_ROW,
     MO_SETTING_NUMBER(tune_values, minutes, "30", 0.05, 1e6, "time for the search"),
-    MO_SETTING_INTEGER(tune_values, jobs, "0", 0, 1024, "trials at a time; 0: one per core"),
+    MO_SETTING_INTEGER(tune_values, jobs, "0", 0, 1024,
+                       "trials at a time; 0: one per core; with --threads N, one per N cores"),
     /* That of 'mousse train', with another meaning. */
     {.name = "out",
      .type = MO_TYPE_TEXT,
@@ -53,6 +54,7 @@ static mousse_status check_run(const train_options *run, const char *directory, 
   if (!run_directory_is_free(directory)) return MOUSSE_OK;
   MO_TRY(options_check(run, error));
   MO_TRY(run_model_find(run, NULL, NULL, &config, error));
+  MO_TRY(run_data_has_validation(run->data_dir, "mousse tune", error));
   MO_TRY(estimate_open(&estimate, run, &config, 1, &run_notices_none, error));
   estimate_close(&estimate);
   return MOUSSE_OK;
@@ -130,7 +132,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
       .directory = directory,
       .seconds = 60 * v->minutes,
       .execution = {.program = program,
-                    .jobs = v->jobs > 0 ? (int)v->jobs : mo_threads_available(),
+                    .jobs = v->jobs > 0 ? (int)v->jobs : study_jobs(&v->run.run),
                     .stop_diverged = true,
                     .watch = study_display_watch,
                     .user = &display}};

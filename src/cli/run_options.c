@@ -65,6 +65,8 @@ mousse_status run_options_configure(void *values, const void *flags, bool quiet,
   MO_TRY(find_own_config(&given->run, path, sizeof path, error));
   if (path[0] == '\0') return MOUSSE_OK;
   MO_TRY(options_read(&v->run, path, notices, error));
+  v->flags = given->run;
+  v->continues = true;
   v->run.out[0] = '\0'; /* as named now: the directory may have been moved */
   v->run.checkpoint_dir[0] = '\0';
   drop_slices(v, given);

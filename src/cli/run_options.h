@@ -10,6 +10,8 @@
 typedef struct run_values {
   train_options run;
   char config[MO_SETTING_PATH];
+  train_options flags; /* the command line alone, where the rest is a run's own config.yaml */
+  bool continues;      /* it is */
 } run_values;
 
 #define RUN_CONFIG_ROW                                                                         \

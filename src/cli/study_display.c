@@ -76,9 +76,8 @@ static int by_loss(const void *a, const void *b)
 {
   const study_run *const *x = a, *const *y = b;
   const bool done_x = (*x)->state == STUDY_COMPLETE, done_y = (*y)->state == STUDY_COMPLETE;
-  const int order = done_x && done_y
-                        ? number_order((*x)->course.val_loss, (*y)->course.val_loss)
-                        : done_y - done_x;
+  const int order =
+      done_x && done_y ? number_order(study_run_loss(*x), study_run_loss(*y)) : done_y - done_x;
   return order != 0 ? order : strcmp((*x)->name, (*y)->name);
 }
 
@@ -87,8 +86,8 @@ static void add_row(cli_table *table, const study_run *r)
   table_cell(table, "%s", r->name);
   table_cell(table, "%s", study_state_name(r->state));
   table_cell(table, "%s of %s", MO_NUMBER(r->course.step), MO_NUMBER(r->run.num_iterations));
-  if (r->state == STUDY_COMPLETE && isfinite(r->course.val_loss))
-    table_cell(table, "%.4f", r->course.val_loss);
+  if (isfinite(study_run_loss(r)))
+    table_cell(table, "%.4f", study_run_loss(r));
   else
     table_cell(table, "-");
 }

@@ -9,6 +9,7 @@
 #include "study/run_archive.h"
 #include "study/study_directory.h"
 #include "support/signals.h"
+#include "train/run_data.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -350,6 +351,8 @@ static mousse_status train_and_archive(reproduction_work *w, const reproduction 
 static mousse_status work(reproduction_work *w, const reproduction *what, json_t **results,
                           int *stopped, mo_error *error)
 {
+  if (what->data_dir != NULL)
+    MO_TRY(run_data_has_validation(what->data_dir, "mousse reproduce", error));
   MO_TRY(study_directory_take(what->directory, error));
   if (what->data_dir == NULL) MO_TRY(make_data(what, w->data_dir, error));
   MO_TRY(make_other_data(what, w->data_dir, w->other_dir, error));

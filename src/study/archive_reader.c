@@ -3,8 +3,7 @@
 
 #include "base/file.h"
 #include "base/lines.h"
-#include "study/run_history.h"
-#include "train/run_data.h"
+#include "study/study_data.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,36 +17,17 @@ typedef struct archive_reader {
   archive_taker take;
   void *user;
   archived_run run;
-  char data_dir[MO_SETTING_PATH]; /* whose checksums are known; "": none yet */
-  data_checksums here;
+  study_data data;
   size_t untold; /* runs taken that do not say which data they were made with */
 } archive_reader;
 
-static mousse_status compare(const archive_reader *reader, const char *what, const char *made,
-                             uint64_t here, mo_error *error)
-{
-  char found[CHECKSUM_TEXT] = "none";
-  if (here != 0) snprintf(found, sizeof found, "%016llx", (unsigned long long)here);
-  if (strcmp(made, found) == 0) return MOUSSE_OK;
-  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                 "%s was made with other %s data: their checksum is %s, that of %.100s is %s; "
-                 "give the text that the archive was made with, or another --archive",
-                 reader->run.name, what, made, reader->data_dir, found);
-}
-
-/* Losses on different texts cannot be compared. Data that are not there yet cannot be either. */
 static mousse_status check_data(archive_reader *reader, mo_error *error)
 {
   const archived_run *run = &reader->run;
-  if (run->train == NULL) return MOUSSE_OK;
-  if (strcmp(reader->data_dir, run->options.data_dir) != 0) {
-    MO_TRY(run_data_checksums(run->options.data_dir, &reader->here, error));
-    memcpy(reader->data_dir, run->options.data_dir, sizeof reader->data_dir);
-  }
-  if (reader->here.train == 0) return MOUSSE_OK;
-  MO_TRY(compare(reader, "training", run->train, reader->here.train, error));
-  return compare(reader, "validation", run->val != NULL ? run->val : "none", reader->here.val,
-                 error);
+  const made_with made = {run->name, run->options.data_dir, run->train, run->val};
+  return study_data_compare(
+      &reader->data, &made,
+      "give the text that the archive was made with, or another --archive", error);
 }
 
 static mousse_status take_run(archive_reader *reader, mo_error *error)

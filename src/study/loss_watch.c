@@ -29,6 +29,7 @@ static bool has_diverged(const loss_watch *w, const loss_rule *rule)
 static void take_step(loss_watch *w, const metrics_line *line)
 {
   w->step = line->step;
+  w->val_loss = NAN; /* a validation of before is one of another model */
   w->skipped = line->skipped ? w->skipped + 1 : 0;
   w->loss = isfinite(line->loss) ? line->loss : INFINITY;
   if (line->skipped) return; /* its loss says nothing */

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/lines.h"
+#include "study/archive_others.h"
 #include "study/metrics_line.h"
 #include "study/run_record.h"
 
@@ -217,7 +218,8 @@ static mousse_status pack_run(const archived_study *study, const char *name, mo_
   return pack_record(study, run, name, writer, error);
 }
 
-static mousse_status pack_all(const archived_study *study, mo_writer *writer, mo_error *error)
+static mousse_status pack_all(const archived_study *study, archive_others *others,
+                              mo_writer *writer, mo_error *error)
 {
   char path[MO_SETTING_PATH];
   struct dirent **names = NULL;
@@ -227,21 +229,31 @@ static mousse_status pack_all(const archived_study *study, mo_writer *writer, mo
                  : mo_fail(error, MOUSSE_IO, "%s: %s", study->runs, strerror(errno));
   for (int i = 0; i < count; i++) {
     /* Others than runs are the lock and the directory itself. */
-    snprintf(path, sizeof path, "%s/%s/run.yaml", study->runs, names[i]->d_name);
-    if (status == MOUSSE_OK && access(path, F_OK) == 0)
-      status = pack_run(study, names[i]->d_name, writer, error);
+    const char *name = names[i]->d_name;
+    snprintf(path, sizeof path, "%s/%s/run.yaml", study->runs, name);
+    const bool is_run = access(path, F_OK) == 0;
+    if (status == MOUSSE_OK && is_run)
+      status = archive_others_write(others, name, writer, error);
+    if (status == MOUSSE_OK && is_run) status = pack_run(study, name, writer, error);
     free(names[i]);
   }
   free(names);
-  return status;
+  return status == MOUSSE_OK ? archive_others_write(others, NULL, writer, error) : status;
 }
 
 mousse_status run_archive_write(const archived_study *study, const char *path, mo_error *error)
 {
   mo_writer writer;
-  MO_TRY(mo_writer_open(&writer, path, error));
-  const mousse_status status = pack_all(study, &writer, error);
-  if (status == MOUSSE_OK) return mo_writer_commit(&writer, error);
-  mo_writer_abandon(&writer);
+  archive_others others;
+  MO_TRY(archive_others_open(&others, study, path, error));
+  mousse_status status = mo_writer_open(&writer, path, error);
+  if (status == MOUSSE_OK) {
+    status = pack_all(study, &others, &writer, error);
+    if (status == MOUSSE_OK)
+      status = mo_writer_commit(&writer, error);
+    else
+      mo_writer_abandon(&writer);
+  }
+  archive_others_close(&others);
   return status;
 }

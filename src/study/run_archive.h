@@ -33,7 +33,7 @@ mousse_status run_archive_unpack(const archived_study *study, const char *path,
 mousse_status run_archive_list(const archived_study *study, const char *path,
                                const run_notices *notices, study_runs *list, mo_error *error);
 
-/* Writes all runs of the study that have ended. */
+/* Writes all runs of the study that have ended, and leaves those of others in the file. */
 mousse_status run_archive_write(const archived_study *study, const char *path, mo_error *error);
 
 #endif

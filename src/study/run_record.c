@@ -195,6 +195,17 @@ static bool took_all_steps(const run_record *record)
          (validations == 0 || record->validations[validations - 1].step >= last);
 }
 
+/* Whether the last validation is of the weights that the run ended with. It is not where a run went on
+ * without validation data, or a full disk cost it its last lines. */
+static bool ends_with_validation(const run_record *record)
+{
+  const size_t steps = record->step_count, count = record->validation_count;
+  if (count == 0) return false;
+  const uint64_t last = record->validations[count - 1].step;
+  return (steps == 0 || last >= record->steps[steps - 1].step) &&
+         (last >= (uint64_t)record->options.num_iterations || lost_patience(record));
+}
+
 bool run_record_is_complete(const run_record *record, bool over)
 {
   return record->result.status == RECORD_COMPLETE ||
@@ -212,8 +223,8 @@ static mousse_status conclude(run_record *record, mo_error *error)
   }
   const bool over = took_all_steps(record) || lost_patience(record);
   record->complete = run_record_is_complete(record, over);
-  /* One that went on without validation data: its last validation is of another model. */
-  if (record->end == RUN_END_COMPLETE && !over) record->final_loss = record->final_bits = NAN;
+  if (record->complete && !ends_with_validation(record))
+    record->final_loss = record->final_bits = NAN;
   return MOUSSE_OK;
 }
 

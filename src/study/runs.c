@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "study/loss_watch.h"
 #include "study/run_child.h"
+#include "study/run_history.h"
 #include "train/estimate.h"
 #include "train/run_model.h"
 
@@ -26,7 +27,8 @@ bool study_run_ended(const study_run *r)
 
 double study_run_loss(const study_run *r)
 {
-  const bool told = r->state == STUDY_COMPLETE && isfinite(r->course.val_loss);
+  const bool all = r->course.step >= (uint64_t)r->run.num_iterations || r->run.patience > 0;
+  const bool told = r->state == STUDY_COMPLETE && all && isfinite(r->course.val_loss);
   return told ? r->course.val_loss : INFINITY;
 }
 
@@ -40,7 +42,8 @@ size_t study_count(const study_runs *runs, study_state state)
 /* Where a run is and how fast it goes may change; what it computes may not. */
 static bool is_compared(const char *key)
 {
-  static const char *const free_keys[] = {"out", "threads", "checkpoint_freq", "keep_last"};
+  static const char *const free_keys[] = {"out", "threads", "checkpoint_freq", "keep_last",
+                                          "resume"};
   for (size_t i = 0; i < sizeof free_keys / sizeof *free_keys; i++)
     if (strcmp(key, free_keys[i]) == 0) return false;
   return true;
@@ -94,6 +97,7 @@ mousse_status study_add(study_runs *runs, const char *name, const train_options 
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for %zu runs", at + 1);
   study_run *r = &runs->runs[at];
   *r = (study_run){.run = *run};
+  r->run.resume = true; /* one that was killed must go on, whatever the file says */
   r->rule.most_skipped = (uint64_t)run->max_skipped;
   memcpy(r->name, name, strlen(name) + 1);
   MO_TRY(mo_path_join(r->directory, sizeof r->directory, runs->directory, name, error));
@@ -112,7 +116,18 @@ void study_release(study_runs *runs)
   *runs = (study_runs){.runs = NULL};
 }
 
-static mousse_status look_at(study_run *r, mo_error *error)
+static mousse_status compare_data(study_data *data, const study_run *r, mo_error *error)
+{
+  run_history history;
+  MO_TRY(run_history_read(&history, r->directory, error));
+  const made_with made = {r->directory, r->run.data_dir, history.train, history.val};
+  const mousse_status status = study_data_compare(
+      data, &made, "put the data back, or choose another directory for runs on these", error);
+  run_history_release(&history);
+  return status;
+}
+
+static mousse_status look_at(study_data *data, study_run *r, mo_error *error)
 {
   char path[MO_SETTING_PATH];
   MO_TRY(mo_path_join(path, sizeof path, r->directory, "run.yaml", error));
@@ -123,6 +138,7 @@ static mousse_status look_at(study_run *r, mo_error *error)
   mousse_status status = options_defaults(made, error);
   if (status == MOUSSE_OK) status = options_read(made, path, &nowhere, error);
   if (status == MOUSSE_OK) status = compare_options(r, made, error);
+  if (status == MOUSSE_OK) status = compare_data(data, r, error);
   mo_release(NULL, made, sizeof *made);
   if (status == MOUSSE_OK) status = run_child_look(r, error);
   if (status != MOUSSE_OK) return status;
@@ -153,7 +169,7 @@ mousse_status study_look(study_runs *runs, mo_error *error)
   for (size_t i = 0; i < runs->count; i++) {
     study_run *r = &runs->runs[i];
     if (r->state != STUDY_WAITING) continue;
-    MO_TRY(look_at(r, error));
+    MO_TRY(look_at(&runs->data, r, error));
     if (runs->archived != NULL && !study_run_ended(r))
       MO_TRY(look_in_archive(r, runs->archived, error));
   }

@@ -14,6 +14,7 @@
 #ifndef MOUSSE_STUDY_RUNS_H
 #define MOUSSE_STUDY_RUNS_H
 
+#include "study/study_data.h"
 #include "train/options.h"
 
 #include <sys/types.h>
@@ -37,7 +38,7 @@ typedef struct loss_watch {
   long offset; /* of metrics.jsonl that is read already */
   uint64_t step;
   double loss;     /* of the last step; infinite when it was skipped */
-  double val_loss; /* the last; NAN: none yet */
+  double val_loss; /* of the validation after that step; NAN: none */
   double first, window[STUDY_WINDOW];
   uint64_t seen, skipped; /* steps, and the last ones of them in a row without a gradient */
 } loss_watch;
@@ -70,6 +71,7 @@ typedef struct study_runs {
   char directory[MO_SETTING_PATH];
   study_run *runs; /* owned */
   size_t count, capacity;
+  study_data data;                   /* that of the runs that were begun */
   const struct study_runs *archived; /* borrowed: they count as if they were here; NULL: none */
 } study_runs;
 
@@ -80,20 +82,23 @@ void study_release(study_runs *runs);
 
 typedef struct study_execution {
   const char *program; /* the mousse that trains */
-  int jobs;            /* runs at a time */
-  int threads;         /* of each; 0: a fair share of the machine */
+  int jobs;            /* runs at a time; those that name no threads have a fair share each */
   bool stop_diverged;
   void (*watch)(void *user, const study_runs *runs); /* now and then; may be NULL */
   void *user;
 } study_execution;
 
+/* How many runs like this one have a core for each of their threads; at least 1. */
+int study_jobs(const train_options *run);
+
 /* What is in the directory already: states and steps of the runs that were begun, or as the archived ones
- * have them. A run made there with other options is refused. */
+ * have them. A run made there with other options or data is refused. */
 mousse_status study_look(study_runs *runs, mo_error *error);
 
 /* Whether a run has ended for good: complete, diverged or hopeless. */
 bool study_run_ended(const study_run *run);
-/* What a search compares: the last validation of a complete run, infinite for any other. */
+/* What a search compares: the validation at the end of a complete run; infinite for any other, and
+ * where a full disk cost the run its last lines. */
 double study_run_loss(const study_run *run);
 
 /* Takes every run that has not ended to its end. A failed run does not stop the

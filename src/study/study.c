@@ -9,6 +9,12 @@
 #include <stdlib.h>
 #include <time.h>
 
+int study_jobs(const train_options *run)
+{
+  const int threads = run->threads > 0 ? (int)run->threads : 1;
+  return mo_threads_available() > threads ? mo_threads_available() / threads : 1;
+}
+
 static void pause_a_little(void)
 {
   const struct timespec tenth = {.tv_nsec = 100000000};
@@ -29,12 +35,11 @@ static study_run *next_waiting(study_runs *runs)
 
 static mousse_status start_more(study_runs *runs, const study_execution *how, mo_error *error)
 {
-  const int threads =
-      how->threads > 0 ? how->threads : (mo_threads_available() + how->jobs - 1) / how->jobs;
+  const int threads = (mo_threads_available() + how->jobs - 1) / how->jobs;
   while (study_count(runs, STUDY_RUNNING) < (size_t)how->jobs) {
     study_run *run = next_waiting(runs);
     if (run == NULL) break;
-    run->run.threads = threads;
+    if (run->run.threads == 0) run->run.threads = threads;
     run->rule.any_loss = !how->stop_diverged;
     MO_TRY(run_child_start(run, how->program, error));
   }

@@ -160,7 +160,26 @@ static mousse_status rewrite(const char *path, const char *text, size_t kept, si
   return status;
 }
 
-mousse_status history_write(const char *directory, const history_entry *e, mo_error *error)
+/* Steps of one run may have been validated on different text: the lowest loss knows nothing of it. */
+static void compare_validations(const json_t *last, const json_t *entry,
+                                const run_notices *notices)
+{
+  const json_t *before = json_object_get(json_object_get(last, "data"), "val"),
+               *now = json_object_get(json_object_get(entry, "data"), "val");
+  const json_t *tokens_before = json_object_get(json_object_get(last, "options"), "val_tokens"),
+               *tokens = json_object_get(json_object_get(entry, "options"), "val_tokens");
+  if (!json_is_string(before) || !json_is_string(now) ||
+      (json_equal(before, now) && json_equal(tokens_before, tokens)))
+    return;
+  run_notify(
+      notices,
+      "validations score other text than before; --patience, --save-best and RUN@best still "
+      "compare with the lowest loss so far, on the text of before; --init begins a run "
+      "without it");
+}
+
+mousse_status history_write(const char *directory, const history_entry *e,
+                            const run_notices *notices, mo_error *error)
 {
   char path[4096];
   char *text = NULL;
@@ -174,6 +193,7 @@ mousse_status history_write(const char *directory, const history_entry *e, mo_er
       entry != NULL ? keep_lines(path, text, size, e->step, &kept, &last, error)
                     : mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                               "%s: an option or path is not UTF-8 and cannot be saved", path);
+  if (status == MOUSSE_OK) compare_validations(last, entry, notices);
   if (status == MOUSSE_OK) status = rewrite(path, text, kept, size, last, entry, error);
   json_decref(entry);
   json_decref(last);

@@ -25,8 +25,10 @@ typedef struct history_entry {
   int ranks, threads;
 } history_entry;
 
-/* Brings directory/history.jsonl to where the run goes on. */
-mousse_status history_write(const char *directory, const history_entry *entry, mo_error *error);
+/* Brings directory/history.jsonl to where the run goes on. Losses of validations that score other
+ * text than before are told not to be comparable. */
+mousse_status history_write(const char *directory, const history_entry *entry,
+                            const run_notices *notices, mo_error *error);
 
 /* How many bytes of a history are whole lines from before `step`. path: what messages call it. */
 mousse_status history_measure(const char *path, const char *text, size_t size, uint64_t step,

@@ -21,50 +21,14 @@
 
 #define METRICS_NAME "metrics.jsonl"
 
-static void drop(train_metrics *m, metrics_file *file, const char *reason)
+static void append(train_metrics *m, log_file *file, const void *data, size_t bytes)
 {
-  run_notify(&m->notices, "%s; the run goes on without it", reason);
-  if (file->descriptor >= 0) close(file->descriptor);
-  file->descriptor = -1;
+  log_file_add(file, data, bytes, &m->notices);
 }
 
-static void give_up(train_metrics *m, metrics_file *file, const char *action)
+static void open_file(train_metrics *m, log_file *file, const char *directory, const char *name)
 {
-  mo_error reason;
-  mo_fail(&reason, MOUSSE_IO, "%s: cannot %s: %s", file->path, action, strerror(errno));
-  drop(m, file, reason.text);
-}
-
-static void append(train_metrics *m, metrics_file *file, const void *data, size_t bytes)
-{
-  const char *from = data;
-  while (file->descriptor >= 0 && bytes > 0) {
-    const ssize_t put = write(file->descriptor, from, bytes);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) {
-      give_up(m, file, "write");
-    } else {
-      from += put;
-      bytes -= (size_t)put;
-    }
-  }
-}
-
-static void open_file(train_metrics *m, metrics_file *file, const char *directory,
-                      const char *name)
-{
-  file->descriptor = -1;
-  if (mo_path_join(file->path, sizeof file->path, directory, name, NULL) != MOUSSE_OK) return;
-  /* A link may name a file of the user's, and a FIFO would make us wait. */
-  struct stat info;
-  file->descriptor =
-      open(file->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-  if (file->descriptor < 0 || fstat(file->descriptor, &info) != 0) {
-    give_up(m, file, errno == ELOOP ? "open (it is a link)" : "open");
-  } else if (!S_ISREG(info.st_mode)) {
-    errno = EINVAL;
-    give_up(m, file, "open (it is not a file)");
-  }
+  log_file_open(file, directory, name, &m->notices);
 }
 
 /* The whole lines of steps up to `step`, from the first on. Every line starts with {"step": N. */
@@ -88,17 +52,18 @@ static mousse_status keep_line(void *context, const char *line, size_t size, mo_
 }
 
 /* Read in parts: there may be more lines than memory. */
-static void cut_back(train_metrics *m, metrics_file *file, uint64_t step)
+static void cut_back(train_metrics *m, log_file *file, uint64_t step)
 {
   kept_lines kept = {.step = step};
   mo_error error = {{0}};
   if (file->descriptor < 0) return;
   if (step > 0 && mo_lines_read(file->path, keep_line, &kept, &error) != MOUSSE_OK &&
       !kept.over) {
-    drop(m, file, error.text);
+    log_file_drop(file, error.text, &m->notices);
     return;
   }
-  if (ftruncate(file->descriptor, (off_t)kept.bytes) != 0) give_up(m, file, "cut back");
+  if (ftruncate(file->descriptor, (off_t)kept.bytes) != 0)
+    log_file_give_up(file, "cut back", &m->notices);
 }
 
 static double wall_time(void)
@@ -149,21 +114,21 @@ void metrics_none(train_metrics *m)
 
 void metrics_close(train_metrics *m)
 {
-  metrics_file *const files[] = {&m->lines, &m->log, &m->events, &m->happened};
-  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-    if (files[i]->descriptor >= 0) close(files[i]->descriptor);
-    files[i]->descriptor = -1;
-  }
+  log_file *const files[] = {&m->lines, &m->log, &m->events, &m->happened};
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    log_file_close(files[i], &m->notices);
 }
 
 void metrics_sync(train_metrics *m)
 {
+  log_file_flush(&m->lines, &m->notices);
   if (m->lines.descriptor >= 0 && fdatasync(m->lines.descriptor) != 0)
-    give_up(m, &m->lines, "sync");
+    log_file_give_up(&m->lines, "sync", &m->notices);
 }
 
-int metrics_descriptor(const train_metrics *m)
+int metrics_descriptor(train_metrics *m)
 {
+  log_file_flush(&m->lines, &m->notices);
   return m->lines.descriptor >= 0 ? fcntl(m->lines.descriptor, F_DUPFD_CLOEXEC, 3) : -1;
 }
 
@@ -171,10 +136,10 @@ void metrics_not_synced(train_metrics *m, int reason)
 {
   if (m->lines.descriptor < 0) return;
   errno = reason;
-  give_up(m, &m->lines, "sync");
+  log_file_give_up(&m->lines, "sync", &m->notices);
 }
 
-static void append_line(train_metrics *m, metrics_file *file, char *line)
+static void append_line(train_metrics *m, log_file *file, char *line)
 {
   if (line != NULL) append(m, file, line, strlen(line));
   free(line);

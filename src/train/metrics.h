@@ -20,22 +20,17 @@
  *     {"step", "time", "event": "sample" | "notice", "text"}
  *     {"step", "time", "event": "ended", "text"}    METRICS_COMPLETE, METRICS_ASKED or an error
  *
- * A resumed run first cuts off what is later than its checkpoint, so no step is there twice. A
- * file that cannot be written is given up with a notice: logs never stop training.
+ * A resumed run first cuts off what is later than its checkpoint, so no step is there twice. What
+ * a full disk has no room for waits, and a file that cannot be written is given up (log_file.h).
  */
 #ifndef MOUSSE_TRAIN_METRICS_H
 #define MOUSSE_TRAIN_METRICS_H
 
-#include "train/options.h"
-
-typedef struct metrics_file {
-  int descriptor; /* -1: not written */
-  char path[4096];
-} metrics_file;
+#include "train/log_file.h"
 
 typedef struct train_metrics {
-  metrics_file lines, log, events, happened; /* happened: events.jsonl */
-  run_notices notices;                       /* where trouble with the files is told */
+  log_file lines, log, events, happened; /* happened: events.jsonl */
+  run_notices notices;                   /* where trouble with the files is told */
   double started;
   uint64_t telemetry_step;
   char matrix[64];
@@ -75,7 +70,7 @@ void metrics_note(train_metrics *metrics, const char *text); /* a line of log.tx
 void metrics_sync(train_metrics *metrics);                   /* before a checkpoint */
 /* The same for another thread: the descriptor to sync, the caller's to close (-1: none), and what
  * to do when that failed. */
-int metrics_descriptor(const train_metrics *metrics);
+int metrics_descriptor(train_metrics *metrics);
 void metrics_not_synced(train_metrics *metrics, int reason);
 /* A line of events.jsonl; takes the members that it has besides, which may be NULL. */
 void metrics_event(train_metrics *metrics, uint64_t step, const char *event,

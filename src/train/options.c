@@ -377,6 +377,9 @@ int options_threads(const train_options *run)
   return run->threads > 0 ? (int)run->threads : mo_threads_available();
 }
 
+/* Files of a checkpoint have longer paths: what cannot be saved must not be trained. */
+enum { LONGEST_BELOW = 128 };
+
 mousse_status options_directory(const train_options *run, char *path, size_t capacity,
                                 mo_error *error)
 {
@@ -384,7 +387,10 @@ mousse_status options_directory(const train_options *run, char *path, size_t cap
   const int length = given[0] != '\0'
                          ? snprintf(path, capacity, "%s", given)
                          : snprintf(path, capacity, "runs/%s-%s", run->optimizer, run->preset);
-  if (length < 0 || (size_t)length >= capacity)
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "%s: path is too long", given);
+  if (length < 0 || (size_t)length + LONGEST_BELOW >= capacity)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "out: a path of %d characters is too long for the files of a run; at most "
+                   "%zu are possible: %.100s...",
+                   length, capacity - LONGEST_BELOW - 1, given);
   return MOUSSE_OK;
 }

@@ -135,6 +135,17 @@ mousse_status ranks_compare_options(const train_options *run, const mousse_comm 
                        "all ranks must get the same options: their checksum is", error);
 }
 
+mousse_status ranks_take_options(train_options *run, const train_options *asked,
+                                 const mousse_comm *comm, mo_error *error)
+{
+  if (comm->size == 1) return MOUSSE_OK;
+  MO_TRY(ranks_compare_options(asked, comm, error));
+  MO_TRY(mo_ranks_spread(comm, run, sizeof *run, error));
+  if (asked->threads > 0) run->threads = asked->threads;
+  if (asked->data_dir[0] != '\0') memcpy(run->data_dir, asked->data_dir, sizeof run->data_dir);
+  return MOUSSE_OK;
+}
+
 mousse_status ranks_compare_weights(const gpt_params *params, const mousse_comm *comm,
                                     mo_error *error)
 {

@@ -9,6 +9,12 @@
 mousse_status ranks_compare_options(const train_options *run, const mousse_comm *comm,
                                     mo_error *error);
 
+/* [collective] Gives all ranks the options of rank 0, the only one that need have the run directory
+ * and its config.yaml, when all were asked for the same. A rank keeps the threads and the data
+ * that it was asked for. */
+mousse_status ranks_take_options(train_options *run, const train_options *asked,
+                                 const mousse_comm *comm, mo_error *error);
+
 /* [collective] Sets run->slices where it is 0: to what the run directory was started with, or by
  * the batch, or, when so many ranks cannot share those, to one per rank. Given ones that the
  * ranks cannot share are refused. */

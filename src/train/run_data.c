@@ -41,6 +41,17 @@ mousse_status run_data_vocabulary(const char *data_dir, size_t *vocabulary, mo_e
   return MOUSSE_OK;
 }
 
+mousse_status run_data_has_validation(const char *data_dir, const char *who, mo_error *error)
+{
+  mo_mixture names;
+  MO_TRY(parse_names(&names, data_dir, error));
+  if (shard_set_exists(data_dir, "val")) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "%s: has no validation shards, and %s compares validation losses; 'mousse "
+                 "tokenize --val-fraction 0.01' makes some",
+                 data_dir, who);
+}
+
 mousse_status run_data_first(const char *data_dir, char *path, size_t capacity, mo_error *error)
 {
   mo_mixture names;

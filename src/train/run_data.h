@@ -22,6 +22,9 @@ typedef struct run_data {
 /* How many tokens the data's tokenizer has; 0 when the directory does not say. */
 mousse_status run_data_vocabulary(const char *data_dir, size_t *vocabulary, mo_error *error);
 
+/* Refuses data without validation shards, by whose loss `who` compares runs. */
+mousse_status run_data_has_validation(const char *data_dir, const char *who, mo_error *error);
+
 /* The directory whose tokenizer counts: the first of several. */
 mousse_status run_data_first(const char *data_dir, char *path, size_t capacity,
                              mo_error *error);

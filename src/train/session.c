@@ -228,17 +228,19 @@ static mousse_status compare_data(const train_session *s, mo_error *error)
                        error);
 }
 
-/* A run that is complete stays what it is. */
+/* A run that has ended stays what it is. */
 static mousse_status refuse_changes(const train_session *s, const option_changes *changes,
                                     mo_error *error)
 {
-  if (changes->count == 0 || s->state.step < (uint64_t)s->given->num_iterations)
-    return MOUSSE_OK;
+  const bool complete = s->state.step >= (uint64_t)s->given->num_iterations;
+  if (changes->count == 0 || !session_is_over(s)) return MOUSSE_OK;
   return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                 "%s: is complete at step %llu and was not changed: %s; to continue with that, "
-                 "give more --num-iterations than %llu; for a new run, another --out",
-                 s->directory, (unsigned long long)s->state.step, changes->first,
-                 (unsigned long long)s->state.step);
+                 "%s: %s at step %llu and was not changed: %s; to continue with that, give %s "
+                 "than %llu; for a new run, another --out",
+                 s->directory, complete ? "is complete" : "stopped early",
+                 (unsigned long long)s->state.step, changes->first,
+                 complete ? "more --num-iterations" : "a larger --patience",
+                 (unsigned long long)(complete ? s->state.step : s->state.without_best));
 }
 
 static mousse_status compare_with_checkpoint(train_session *s, const run_position *at,

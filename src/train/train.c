@@ -196,7 +196,7 @@ static mousse_status write_record(const trainer *t, mo_error *error)
                                .ranks = t->comm->size,
                                .threads = options_threads(t->run)};
   MO_TRY(mo_path_join(path, sizeof path, s->directory, "config.yaml", error));
-  MO_TRY(history_write(s->directory, &entry, error));
+  MO_TRY(history_write(s->directory, &entry, &t->notices, error));
   return options_write(t->run, path, error);
 }
 
@@ -327,7 +327,6 @@ mousse_status train_execute(const train_options *run, const mousse_comm *comm,
   trainer t = {.run = &chosen, .comm = comm, .display = display};
   t.notices = (run_notices){tell, &t};
   *outcome = (train_outcome){.signal = 0};
-  MO_TRY(ranks_compare_options(run, comm, error));
   MO_TRY(MO_FIRST_RANK(comm, run_out_choose(&chosen, &t.notices, error), error));
   MO_TRY(ranks_choose_slices(&chosen, comm, &t.notices, error));
   t.schedule = options_schedule(&chosen);

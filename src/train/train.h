@@ -46,7 +46,8 @@ typedef struct train_outcome {
 } train_outcome;
 
 /* [collective] Every rank computes its part of each batch; rank 0 alone writes files, and all
- * fail or succeed together. MOUSSE_COMM: the other ranks may not know of the failure. */
+ * fail or succeed together. The options are those of all ranks (ranks_take_options). MOUSSE_COMM:
+ * the other ranks may not know of the failure. */
 mousse_status train_execute(const train_options *run, const mousse_comm *comm,
                             const train_display *display, train_outcome *outcome,
                             mo_error *error);

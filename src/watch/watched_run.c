@@ -80,15 +80,24 @@ static bool is_over(const watched_run *run)
          (v->count == 0 || v->places[v->count - 1].last >= c->step);
 }
 
+static bool ends_with_validation(const watched_run *run)
+{
+  const train_options *o = &run->record.options;
+  const run_course *c = &run->course;
+  const watch_series *v = &run->validations;
+  if (v->count == 0) return false;
+  const uint64_t last = v->places[v->count - 1].last;
+  return last >= c->step && (last >= (uint64_t)o->num_iterations ||
+                             (o->patience > 0 && c->without_best >= (uint64_t)o->patience));
+}
+
 static void conclude(watched_run *run)
 {
   run_record *r = &run->record;
-  const bool over = is_over(run);
-  /* One that went on without validation data: its last validation is of another model. */
-  const bool outdated = r->end == RUN_END_COMPLETE && !over;
+  r->complete = run_record_is_complete(r, is_over(run) && !run->running);
+  const bool outdated = r->complete && !ends_with_validation(run);
   r->final_loss = outdated ? NAN : run->course.last;
   r->final_bits = outdated ? NAN : run->course.last_bits;
-  r->complete = run_record_is_complete(r, over && !run->running);
 }
 
 bool watched_run_read(watched_run *run, int root, const lock_list *locks, size_t most,

@@ -137,6 +137,41 @@ static void a_thinned_run_keeps_its_median_and_its_end(void **state)
   assert_same_files(state, "runs.jsonl", "again.jsonl");
 }
 
+/* Two studies may share an archive: each writes its own runs and leaves the other's. */
+static void lines_of_others_stay(void **state)
+{
+  static const char others[] = "{\"name\": \"a\", \"of\": \"another\"}\n"
+                               "{\"name\": \"long\", \"of\": \"before\"}\n"
+                               "{\"name\": \"z\", \"of\": \"another\"}";
+  mo_error error = {{0}};
+  char *text = NULL, expected[128];
+  size_t size = 0;
+  make_run(state, "here");
+  pack(state, "here", "alone.jsonl");
+  scratch_write(state, "runs.jsonl", others, strlen(others));
+  pack(state, "here", "runs.jsonl");
+  const char *path = scratch_path(state, "runs.jsonl");
+  assert_int_equal(mo_file_read(NULL, path, 1 << 24, &text, &size, &error), MOUSSE_OK);
+  char *own = strchr(text, '\n') + 1, *last = strchr(own, '\n') + 1;
+  snprintf(expected, sizeof expected, "%.*s", (int)(own - text), others);
+  assert_memory_equal(text, expected, strlen(expected));
+  assert_string_equal(last, "{\"name\": \"z\", \"of\": \"another\"}\n");
+  *last = '\0';
+  scratch_write(state, "own.jsonl", own, strlen(own));
+  assert_same_files(state, "own.jsonl", "alone.jsonl");
+  mo_release(NULL, text, size + 1);
+
+  static const char damaged[] = "{\"name\": \"a\"}\n{\"name\": \"b\", \"opt";
+  const archived_study where = {scratch_path(state, "here"), scratch_path(state, "here/runs")};
+  scratch_write(state, "damaged.jsonl", damaged, strlen(damaged));
+  path = scratch_path(state, "damaged.jsonl");
+  assert_int_equal(run_archive_write(&where, path, &error), MOUSSE_BAD_FORMAT);
+  assert_non_null(strstr(error.text, "damaged.jsonl: damaged after 14 bytes; move it away"));
+  assert_int_equal(mo_file_read(NULL, path, 1 << 24, &text, &size, &error), MOUSSE_OK);
+  assert_string_equal(text, damaged);
+  mo_release(NULL, text, size + 1);
+}
+
 /* Steps of all kinds remain: a refresh every 10 steps is met in a tenth of them. */
 static void thinning_keeps_out_of_step(void **state)
 {
@@ -222,6 +257,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       scratch_test(a_thinned_run_keeps_its_median_and_its_end),
+      scratch_test(lines_of_others_stay),
       scratch_test(thinning_keeps_out_of_step),
       scratch_test(both_files_of_options_come_back),
       scratch_test(old_lines_tell_what_they_have),

@@ -192,6 +192,28 @@ static void a_run_is_complete_by_all_it_left(void **state)
   }
 }
 
+/* A full disk cost it its last lines, or an old archive its last steps. */
+static void a_final_loss_is_one_at_the_end(void **state)
+{
+  static const char result[] = "{\"status\": \"complete\", \"steps\": 4}";
+  const struct {
+    const char *metrics;
+    double loss;
+  } cases[] = {{VALIDATION(0, 8) STEP(1, 7, 1) STEP(2, 6, 1), NAN},
+               {STEP(1, 7, 1) STEP(2, 6, 1) VALIDATION(2, 6), NAN},
+               {STEP(1, 7, 1) VALIDATION(2, 6) STEP(4, 6, 1), NAN},
+               {STEP(1, 7, 1) VALIDATION(2, 6) VALIDATION(4, 3), 3}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    run_record r;
+    mo_error error = {{0}};
+    const char *path = make_run(state, "short", config, cases[i].metrics, result);
+    assert_int_equal(run_record_read(&r, path, RECORD_CURVES, &error), MOUSSE_OK);
+    assert_true(r.complete);
+    assert_true(isnan(cases[i].loss) ? isnan(r.final_loss) : r.final_loss == cases[i].loss);
+    run_record_release(&r);
+  }
+}
+
 /* Larger than what is read at a time, with telemetry that is not asked for in between. */
 static void long_files_are_read_in_parts(void **state)
 {
@@ -529,6 +551,7 @@ int main(void)
       scratch_test(a_run_without_steps_is_empty),
       scratch_test(diverged_is_not_complete),
       scratch_test(a_run_is_complete_by_all_it_left),
+      scratch_test(a_final_loss_is_one_at_the_end),
       scratch_test(long_files_are_read_in_parts),
       scratch_test(damage_is_told_with_file_and_line),
       scratch_test(what_is_no_run_is_refused),

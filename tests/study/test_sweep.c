@@ -275,6 +275,33 @@ static void test_a_null_validation_is_no_number(void **state)
   assert_true(isnan(last_validation(state, "{\"step\": 1, \"tokens\": 2}\n")));
 }
 
+/* One that a full disk cost its last lines has only losses of before. */
+static void test_a_loss_is_one_at_the_end(void **state)
+{
+  static const char step[] = ", \"tokens\": 2, \"loss\": 4, \"lr\": 1, \"grad_norm\": 1, "
+                             "\"seconds\": 1}\n",
+                    loss[] = ", \"tokens\": 2, \"val_loss\": 3}\n";
+  static const struct {
+    int steps, validated, asked;
+    bool told;
+  } cases[] = {{4, 4, 4, true}, {4, 2, 4, false}, {2, 2, 4, false}};
+  for (size_t i = 0; i < 3; i++) {
+    char text[256];
+    study_run run = {.state = STUDY_COMPLETE};
+    const bool before = cases[i].validated < cases[i].steps;
+    run.run.num_iterations = cases[i].asked;
+    snprintf(text, sizeof text, "{\"step\": %d%s{\"step\": %d%s",
+             before ? cases[i].validated : cases[i].steps, before ? loss : step,
+             before ? cases[i].steps : cases[i].validated, before ? step : loss);
+    scratch_write(state, "metrics.jsonl", text, strlen(text));
+    loss_watch_start(&run.course);
+    assert_int_equal(loss_watch_follow(&run.course, *state, &three_skipped), LOSS_FINE);
+    assert_true(study_run_loss(&run) == (cases[i].told ? 3 : INFINITY));
+    run.run.patience = 1;
+    assert_true(study_run_loss(&run) == (before ? INFINITY : 3));
+  }
+}
+
 /* What is found must not depend on when one looks: here after every byte. */
 static void test_divergence_does_not_depend_on_when_it_is_looked_for(void **state)
 {
@@ -313,6 +340,7 @@ int main(void)
       scratch_test(test_divergence),
       scratch_test(test_a_run_that_is_behind_is_hopeless),
       scratch_test(test_a_null_validation_is_no_number),
+      scratch_test(test_a_loss_is_one_at_the_end),
       scratch_test(test_divergence_does_not_depend_on_when_it_is_looked_for),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,6 +101,23 @@ class Sweep(ProgramTest):
         self.assertNotRegex(shown + said, "[1-9][0-9]* failed|failed +[0-9]")
         self.assertIn("stopped  ", said)
 
+    def test_a_killed_sweep_continues_whatever_its_file_says(self):
+        self.sweep_file("resume: false\n")
+        words = ["sweep", "grid.yaml", "--num-iterations", "300", "--out", "s", "--quiet"]
+        process = subprocess.Popen([MOUSSE, *words], cwd=self.folder)
+        while not glob.glob(self.path("s/run/checkpoints/step-*")):
+            time.sleep(0.02)
+        process.kill()
+        process.wait()
+        self.run_mousse(*words)
+        self.assertEqual(json.loads(self.read("s/run/result.json"))["status"], "complete")
+
+    def test_threads_that_are_given_are_taken(self):
+        self.sweep_file("threads: [0, 1, 3]\n")
+        self.run_mousse("sweep", "grid.yaml", "--num-iterations", "1", "--jobs", str(os.cpu_count()), "--out", "s", "--quiet")
+        for given, taken in ((0, 1), (1, 1), (3, 3)):
+            self.assertIn(f"\nthreads: {taken}\n", self.read(f"s/threads={given}/run.yaml").decode())
+
     def test_a_diverged_run_is_given_up(self):
         self.sweep_file("lr: [0.02, 20]\n")
         self.run_mousse("sweep", "grid.yaml", "--num-iterations", "200", "--quiet")
@@ -165,6 +182,20 @@ class Sweep(ProgramTest):
         self.run_mousse("sweep", "grid.yaml", "--quiet")
         said = self.failure(2, "sweep", "grid.yaml", "--batch-size", "2")
         self.assertIn("batch_size: 4, not 2", said)
+
+    def test_other_data_in_the_same_place_are_refused(self):
+        self.sweep_file("")
+        words = ["sweep", "grid.yaml", "--num-iterations", "2", "--out", "s", "--quiet"]
+        self.run_mousse(*words)
+        shards = glob.glob(self.path("data/*_train_*.bin")) + glob.glob(self.path("data/*_val_*.bin"))
+        for path, what in zip(shards, ("training", "validation")):
+            before = self.read(path)
+            self.write(path, before[:1100] + bytes([before[1100] ^ 1]) + before[1101:])
+            said = self.failure(2, *words)
+            self.assertRegex(said, f"s/run was made with other {what} data: their checksum is [0-9a-f]+, that of data is")
+            self.assertIn("put the data back, or choose another directory", said)
+            self.write(path, before)
+        self.run_mousse(*words)
 
     def test_a_failed_run_does_not_stop_the_others(self):
         self.sweep_file("seed: [1, 2]\n")

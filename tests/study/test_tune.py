@@ -108,6 +108,12 @@ class Tune(ProgramTest):
             said = self.failure(status, "tune", "--data-dir", "data", *words)
             self.assertNotIn("runs", said)
         self.assertIn("no data: give --data-dir", self.failure(2, "tune"))
+        os.mkdir(self.path("unscored"))
+        for name in os.listdir(self.path("data")):
+            if "_val_" not in name:
+                os.link(self.path(f"data/{name}"), self.path(f"unscored/{name}"))
+        for words in (("tune",), ("reproduce", "sides", "--scale", "smoke", "--out", "tune")):
+            self.assertIn("unscored: has no validation shards, and mousse", self.failure(2, *words, "--data-dir", "unscored"))
         self.assertIn(b"directory of the search (default: tune/OPTIMIZER-PRESET)",
                       b" ".join(self.output("tune", "--help").split()))
         self.assertFalse(os.path.exists(self.path("tune")))

@@ -98,6 +98,15 @@ class Commands(TrainTest):
         self.failure(3, "train", "--out", out, *data, "--init", broken)
         self.assertFalse(out.parent.exists())
 
+    def test_a_path_that_checkpoints_do_not_fit_is_refused(self):
+        """Before the first step, not with the first save."""
+        out = str(self.lab.folder)
+        while len(out) < 4060:
+            out += "/" + (4059 - len(out) if len(out) > 3900 else 100) * "d"
+        self.assertIn("out: a path of 4060 characters is too long for the files of a run; at most 3967",
+                      self.failure(2, *self.lab.command(out)))
+        self.assertFalse((self.lab.folder / ("d" * 100)).exists())
+
     def one_layer(self):
         out = self.lab.folder / "one-layer"
         self.lab.train(out, "muon", 1, "--n-layer", 1)

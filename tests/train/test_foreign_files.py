@@ -123,6 +123,15 @@ class ForeignFiles(TrainTest):
             self.assertLess(megabytes, 2000)
         self.assertIn(True, told)
 
+    def test_a_limit_on_memory_is_told_whoever_took_the_rest(self):
+        """Between the question for the BLAS library's buffers and the first product nothing large may be taken."""
+        for megabytes in range(150, 400, 12):
+            limit = megabytes << 20
+            words = self.lab.command(self.lab.folder / "memory-wide", "mousse", 1, "--model-dim", 256)
+            run = self.lab.call(*words, check=False, timeout=60, env=dict(os.environ, OPENBLAS_NUM_THREADS="1"),
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+            self.assertIn(run.returncode, (0, 1), run.stderr)
+
     def test_a_limit_on_file_sizes_is_told(self):
         def small():
             resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))

@@ -272,7 +272,22 @@ class Records(TrainTest):
         self.assertTrue(best == 0 or best in harness.steps_of(out))
         before = contents(out)
         self.assertIn("already stopped early", self.lab.call(*words).stdout)
+        self.assertIn(f"stopped early at step {last} and was not changed: lr was '3' and is now '1'; to continue with that, "
+                      "give a larger --patience than 3", self.failure(2, *words, "--lr", "1"))
         self.assertEqual(contents(out), before)
+        self.lab.call(*words, "--lr", "1", "--patience", 4, "--num-iterations", last + 2)
+        self.assertIn(last + 2, harness.steps_of(out))
+
+    def test_validations_on_other_text_are_told(self):
+        out, data = self.copy("scored"), self.lab.folder / "scored-data"
+        shutil.copytree(self.lab.data, data)
+        shard, = data.glob("*_val_*.bin")
+        content = bytearray(shard.read_bytes())
+        content[1100] ^= 1
+        shard.write_bytes(content)
+        for number, (words, told) in enumerate((((), 0), (("--data-dir", data), 1), ((), 0), (("--val-tokens", 64), 1), ((), 0))):
+            said = self.lab.call("train", "--out", out, "--num-iterations", STEPS + 1 + number, *words).stderr
+            self.assertEqual(said.count("validations score other text than before"), told, said)
 
     def test_the_best_checkpoint_that_is_named_is_there(self):
         """Without --keep-best the one of the lowest loss has gone when the run stops."""

@@ -1,17 +1,21 @@
 /* test_warnings.c - what a run tells by itself: odd losses, too little room for checkpoints, and
- * the optimizer's own warnings. statvfs, the writing of checkpoints and the eigenvalue solvers are
- * replaced by the linker (--wrap), so that a full disk and a matrix without eigenvalues are at
- * hand. */
+ * the optimizer's own warnings. statvfs, write, the writing of checkpoints and the eigenvalue solvers
+ * are replaced by the linker (--wrap), so that a full disk and a matrix without eigenvalues are
+ * at hand. */
+#include "base/file.h"
 #include "comm/comm.h"
 #include "linalg/lapack.h"
 #include "tiny_run.h"
 #include "told.h"
 #include "train/alarms.h"
 #include "train/checkpoint.h"
+#include "train/metrics.h"
 #include "train/train.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -32,6 +36,23 @@ int __wrap_statvfs(const char *path, struct statvfs *info)
   info->f_frsize = 1;
   info->f_bavail = room;
   return result;
+}
+
+ssize_t __real_write(int descriptor, const void *data, size_t bytes);
+ssize_t __wrap_write(int descriptor, const void *data, size_t bytes);
+
+static int refusal;        /* why write fails; 0: it does not */
+static size_t still_taken; /* before it does */
+
+ssize_t __wrap_write(int descriptor, const void *data, size_t bytes)
+{
+  const size_t part = refusal == 0 || bytes < still_taken ? bytes : still_taken;
+  if (part == 0 && bytes > 0) {
+    errno = refusal;
+    return -1;
+  }
+  if (refusal != 0) still_taken -= part;
+  return __real_write(descriptor, data, part);
 }
 
 mousse_status __real_checkpoint_write(const char *root, const checkpoint_content *content,
@@ -163,6 +184,72 @@ static void room_is_not_made_of_the_only_intact_one(void **state)
   assert_int_equal(step, 2);
 }
 
+static void write_steps(train_metrics *m, uint64_t first, uint64_t last)
+{
+  for (uint64_t step = first; step <= last; step++) {
+    const step_report report = {.step = step, .loss = 1, .bits_per_byte = NAN};
+    metrics_step(m, &report);
+  }
+}
+
+static size_t lines_written(void **state)
+{
+  char *text = NULL;
+  size_t size = 0, steps = 0;
+  const char *path = scratch_path(state, "metrics.jsonl");
+  assert_int_equal(mo_file_read(NULL, path, 1 << 24, &text, &size, NULL), MOUSSE_OK);
+  const char *at = text;
+  unsigned long long step = 0;
+  for (; sscanf(at, "{\"step\": %llu, \"tokens\"", &step) == 1; at = strchr(at, '\n') + 1)
+    assert_int_equal(step, ++steps);
+  assert_int_equal(*at, '\0');
+  mo_release(NULL, text, size + 1);
+  return steps;
+}
+
+/* What a full disk refuses in the middle of a line is written when there is room. */
+static void a_full_disk_costs_no_lines(void **state)
+{
+  train_metrics m;
+  told[0] = '\0';
+  metrics_open(&m, *state, 0, false, &collector);
+  write_steps(&m, 1, 2);
+  for (int i = 0; i < 2; i++) {
+    refusal = i == 0 ? ENOSPC : EDQUOT;
+    still_taken = 30;
+    write_steps(&m, 3 + 3 * (uint64_t)i, 5 + 3 * (uint64_t)i);
+    assert_int_equal(count("metrics.jsonl: cannot write: "), i + 1);
+    assert_int_equal(count("waits in memory for room"), i + 1);
+    refusal = 0;
+    if (i == 0) metrics_sync(&m);
+    assert_int_equal(m.lines.waiting.size > 0, i == 1);
+  }
+  metrics_close(&m);
+  assert_int_equal(count("without it"), 0);
+  assert_int_equal(lines_written(state), 8);
+}
+
+/* Nothing comes after a hole: one that cannot wait any longer is the last. */
+static void logs_are_given_up_where_waiting_does_not_help(void **state)
+{
+  static const int reasons[] = {EIO, ENOSPC};
+  for (size_t i = 0; i < 2; i++) {
+    train_metrics m;
+    told[0] = '\0';
+    metrics_open(&m, *state, 0, false, &collector);
+    write_steps(&m, 1, 2);
+    refusal = reasons[i];
+    still_taken = 0;
+    write_steps(&m, 3, i == 0 ? 3 : 20000);
+    assert_int_equal(count("metrics.jsonl: cannot write: "), i + 1);
+    assert_int_equal(count("the run goes on without it"), 1);
+    refusal = 0;
+    write_steps(&m, 30000, 30001);
+    metrics_close(&m);
+    assert_int_equal(lines_written(state), 2);
+  }
+}
+
 static void the_optimizer_is_heard(void **state)
 {
   train_options run = tiny_run(state);
@@ -200,6 +287,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(room_is_looked_for_at_the_start, scratch_make,
                                       scratch_remove),
       scratch_test(room_is_not_made_of_the_only_intact_one),
+      scratch_test(a_full_disk_costs_no_lines),
+      scratch_test(logs_are_given_up_where_waiting_does_not_help),
       cmocka_unit_test_setup_teardown(the_optimizer_is_heard, scratch_make, scratch_remove),
       cmocka_unit_test_setup_teardown(changes_are_told_once, scratch_make, scratch_remove),
   };
