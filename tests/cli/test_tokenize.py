@@ -1,7 +1,10 @@
 """Text to shards and back; what is left after a kill; bad files."""
+import bz2
 import glob
 import gzip
+import io
 import json
+import lzma
 import os
 import pty
 import random
@@ -10,8 +13,10 @@ import shutil
 import signal
 import struct
 import subprocess
+import tarfile
 import time
 import unittest
+import zipfile
 
 from program import MOUSSE, ProgramTest
 
@@ -174,6 +179,29 @@ class Tokenize(ProgramTest):
         self.write("targets", struct.pack("<256i", 20261116, 1, 1, *[0] * 253) + b"\1")
         self.assertIn("targets: belongs to a token shard", self.failure(3, "tokenize", "targets", "--out", "e"))
         self.assertFalse(os.path.exists(self.path("e")))
+
+    def test_archives_and_tables_are_not_read_as_text(self):
+        """What people have in place of text, with bytes that would be learned."""
+        text = prose(60000)
+        archive, packed = io.BytesIO(), io.BytesIO()
+        with tarfile.open(fileobj=archive, mode="w") as tar:
+            tar.addfile(tarfile.TarInfo("a.txt"), io.BytesIO())
+        with zipfile.ZipFile(packed, "w") as file:
+            file.writestr("a.txt", text)
+        for what, data in (("compressed with xz", lzma.compress(text)), ("compressed with bzip2", bz2.compress(text, 3)),
+                           ("a zip archive", packed.getvalue()), ("a tar archive", archive.getvalue()),
+                           ("a tar archive", archive.getvalue().replace(b"ustar\x0000", b"ustar  \0")),
+                           ("a tar archive", gzip.compress(archive.getvalue())), ("a PDF", b"%PDF-1.4\n" + text),
+                           ("a Parquet file", b"PAR1\x15" + text), ("an Arrow file", b"ARROW1\0\0" + text)):
+            os.makedirs(self.path("in"), exist_ok=True)
+            self.write("in/data", data)
+            for place in "in", "in/data":
+                self.assertIn(f"in/data: is {what}, not text; ", self.failure(3, "tokenize", place, "--out", "e"))
+            self.assertIn(f"in/data: is {what}, not text; ", self.failure(3, "text", "in/data"))
+        self.assertFalse(os.path.exists(self.path("e")))
+        for harmless in b"PAR1 of the text", b"BZh91AY", b"PK", b"ARROW1", b" %PDF-", b"a" * 257 + b"ustar":
+            self.write("a.txt", harmless + b"\n" + text)
+            self.assertEqual(self.output("text", "a.txt"), harmless + b"\n" + text)
 
     def test_output_inside_an_input(self):
         os.mkdir(self.path("in"))
