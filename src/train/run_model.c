@@ -14,6 +14,25 @@ static void override(size_t *member, int64_t value)
   if (value > 0) *member = (size_t)value;
 }
 
+/* Given weights have a shape. Another number of heads would even fit it, and mean something else.
+ */
+static mousse_status keep(const char *option, int64_t value, size_t of_weights, mo_error *error)
+{
+  if (value <= 0 || (size_t)value == of_weights) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "%s is %lld, but the model that the run starts from has %zu; leave %s out",
+                 option, (long long)value, of_weights, option);
+}
+
+static mousse_status keep_shape(const train_options *run, const gpt_config *base,
+                                mo_error *error)
+{
+  MO_TRY(keep("model_dim", run->model_dim, base->n_embd, error));
+  MO_TRY(keep("n_layer", run->n_layer, base->n_layer, error));
+  MO_TRY(keep("n_head", run->n_head, base->n_head, error));
+  return keep("vocab_size", run->vocab_size, base->vocab_size, error);
+}
+
 /* --model is taken for --preset; with other trainers it is a path to weights. A folder may have
  * the name of a preset: then the preset is meant. */
 static mousse_status find_preset(const char *name, gpt_config *config, mo_error *error)
@@ -31,7 +50,10 @@ mousse_status run_model_from(const train_options *run, const gpt_config *base,
 {
   MO_TRY(find_preset(run->preset, config, error));
   override(&config->vocab_size, (int64_t)data_vocabulary);
-  if (base != NULL) *config = *base;
+  if (base != NULL) {
+    MO_TRY(keep_shape(run, base, error));
+    *config = *base;
+  }
   override(&config->n_embd, run->model_dim);
   override(&config->n_layer, run->n_layer);
   override(&config->n_head, run->n_head);

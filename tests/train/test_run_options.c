@@ -91,10 +91,36 @@ static void model_of_a_run(void **state)
   assert_int_equal(config.n_layer, 7);
   assert_int_equal(run_model_from(&run, NULL, 2000, &config, &error), MOUSSE_INVALID_ARGUMENT);
   tiny_set(&run, "vocab_size", "0");
+  tiny_set(&run, "n_layer", "0");
+  tiny_set(&run, "sequence_length", "16");
   assert_int_equal(run_model_from(&run, &base, 90, &config, &error), MOUSSE_OK);
+  assert_int_equal(config.sequence_len, 16);
   assert_int_equal(config.vocab_size, 100);
   assert_int_equal(config.n_embd, 64);
   assert_int_equal(run_model_from(&run, &base, 101, &config, &error), MOUSSE_INVALID_ARGUMENT);
+}
+
+/* Most of these change a tensor's shape; the number of heads does not. */
+static void model_of_given_weights(void **state)
+{
+  static const char *const cases[][3] = {{"model_dim", "128", "64"},
+                                         {"n_layer", "2", "3"},
+                                         {"n_head", "4", "2"},
+                                         {"vocab_size", "200", "100"}};
+  const gpt_config base = {
+      .vocab_size = 100, .n_layer = 3, .n_head = 2, .n_embd = 64, .sequence_len = 32};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    train_options run;
+    gpt_config config;
+    mo_error error = {{0}};
+    assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+    tiny_set(&run, cases[i][0], cases[i][1]);
+    assert_int_equal(run_model_from(&run, &base, 90, &config, &error), MOUSSE_INVALID_ARGUMENT);
+    assert_non_null(strstr(error.text, "the run starts from has"));
+    tiny_set(&run, cases[i][0], cases[i][2]);
+    assert_int_equal(run_model_from(&run, &base, 90, &config, &error), MOUSSE_OK);
+  }
 }
 
 static void yaml_reads_what_it_writes(void **state)
@@ -554,6 +580,7 @@ int main(void)
       cmocka_unit_test(options),
       cmocka_unit_test(micro_batches_divide),
       cmocka_unit_test(model_of_a_run),
+      cmocka_unit_test(model_of_given_weights),
       scratch_test(yaml_reads_what_it_writes),
       scratch_test(yaml_mistakes),
       cmocka_unit_test(yaml_is_bounded),
