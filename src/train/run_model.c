@@ -72,13 +72,12 @@ mousse_status run_model_from(const train_options *run, const gpt_config *base,
   return gpt_config_check(config, error);
 }
 
-mousse_status run_model_find(const train_options *run, const char *checkpoint,
-                             const run_notices *notices, gpt_config *config, mo_error *error)
+/* vocabulary: that of the data, or 0. */
+static mousse_status find(const train_options *run, const char *checkpoint, size_t vocabulary,
+                          const run_notices *notices, gpt_config *config, mo_error *error)
 {
   model_files files;
   gpt_config base = {0};
-  size_t vocabulary = 0;
-  MO_TRY(run_data_vocabulary(run->data_dir, &vocabulary, error));
   if (run->init[0] == '\0') return run_model_from(run, NULL, vocabulary, config, error);
   MO_TRY(model_files_find(&files, checkpoint != NULL ? checkpoint : run->init, notices, error));
   MO_TRY(model_files_config(&files, &base, error));
@@ -88,15 +87,23 @@ mousse_status run_model_find(const train_options *run, const char *checkpoint,
   return run_model_from(run, &base, vocabulary, config, error);
 }
 
+mousse_status run_model_find(const train_options *run, const char *checkpoint,
+                             const run_notices *notices, gpt_config *config, mo_error *error)
+{
+  size_t vocabulary = 0;
+  MO_TRY(run_data_vocabulary(run->data_dir, &vocabulary, error));
+  return find(run, checkpoint, vocabulary, notices, config, error);
+}
+
 mousse_status run_model_expect(const train_options *run, const run_notices *notices,
                                gpt_config *config, mo_error *error)
 {
   MO_TRY(options_check(run, error));
   if (mixture_exists(run->data_dir)) return run_model_find(run, NULL, notices, config, error);
   if (run->data_dir[0] != '\0')
-    run_notify(notices, "data_dir '%s' does not exist yet: the preset's vocabulary is used",
-               run->data_dir);
-  return run_model_from(run, NULL, 0, config, error);
+    run_notify(notices, "data_dir '%s' does not exist yet: the %s's vocabulary is used",
+               run->data_dir, run->init[0] != '\0' ? "model" : "preset");
+  return find(run, NULL, 0, notices, config, error);
 }
 
 mousse_status run_model_compare(const char *checkpoint, const gpt_config *wanted,
