@@ -8,7 +8,6 @@
 #include "comm/ranks.h"
 #include "train/rank_plan.h"
 #include "train/run_model.h"
-#include "train/scalar_opt.h"
 
 #include <stdio.h>
 
@@ -52,7 +51,6 @@ static void print_rates(const plan_machine *m)
 static void print_head(const train_options *run, const gpt_config *c, const plan_machine *m)
 {
   char text[256];
-  const bool alike = groups_are_alike(run);
   const double tokens = (double)run->batch_size * (double)c->sequence_len;
   snprintf(text, sizeof text, "%.2f M parameters: width %zu, %s, context %s, vocabulary %s",
            (double)gpt_parameter_count(c) / 1e6, c->n_embd, MO_COUNT(c->n_layer, "layer"),
@@ -62,9 +60,7 @@ static void print_head(const train_options *run, const gpt_config *c, const plan
            MO_COUNT(run->batch_size, "sequence"), MO_COUNT(tokens, "token"),
            TABLE_NUMBER(gpt_flops_per_token(c, c->sequence_len) * tokens / 1e12));
   terminal_label(stdout, "step", text);
-  snprintf(text, sizeof text, "%s%s%s%s", run->optimizer, alike ? "" : ", ",
-           alike ? "" : options_scalar(run),
-           alike ? " for all tensors" : " for embedding and head");
+  groups_describe(run, text, sizeof text);
   terminal_label(stdout, "optimizer", text);
   snprintf(text, sizeof text, "%s, %s GFLOP/s, %.3g GB/s, %.3g us per message",
            MO_COUNT(options_threads(run), "thread"), TABLE_NUMBER(m->flops / 1e9),
