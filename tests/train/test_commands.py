@@ -73,6 +73,8 @@ class Commands(TrainTest):
                       self.failure(1, "eval", "--init", self.calm, "--data-dir", "nowhere"))
         self.assertIn("expected one of val, train",
                       self.failure(2, "eval", "--init", self.calm, "--split", "test"))
+        checkpoint = next(self.calm.glob("checkpoints/*"))
+        self.assertIn("as --init RUN or RUN@STEP names it", self.failure(2, "eval", "--init", checkpoint))
         self.assertIn("has no checkpoints; name the --out", self.failure(1, "checkpoint", "list", self.lab.data))
         self.assertIn("gpt2: there is no such tokenizer",
                       self.failure(1, "tokenize", file, "--tokenizer", "gpt2", "--out", self.lab.folder / "y"))
@@ -95,6 +97,15 @@ class Commands(TrainTest):
             file.write(struct.pack("<Q", 3))
         self.failure(3, "train", "--out", out, *data, "--init", broken)
         self.assertFalse(out.parent.exists())
+
+    def test_a_run_without_a_checkpoint_starts_again(self):
+        """As one that was killed before its first, of which nothing else is lost than its steps."""
+        out = self.copy("unsaved")
+        shutil.rmtree(out / "checkpoints")
+        said = self.failure(2, "train", "--out", out)
+        self.assertIn(f"{out}: has no checkpoint to continue from; 'mousse train --config", said)
+        self.lab.call(*said.split("'mousse ")[1].split("' starts it again")[0].split(" "))
+        self.assertEqual(harness.steps_of(out)[-1], STEPS)
 
     def one_layer(self):
         out = self.lab.folder / "one-layer"
