@@ -203,6 +203,16 @@ class Tokenize(ProgramTest):
             self.write("a.txt", harmless + b"\n" + text)
             self.assertEqual(self.output("text", "a.txt"), harmless + b"\n" + text)
 
+    def test_standard_input(self):
+        text = prose(60000)
+        self.assertEqual(self.run_mousse("text", "-", input=text).stdout, text)
+        self.run_mousse("tokenize", "-", "--val-fraction", "0", "--out", "d", input=text)
+        self.assertEqual(self.output("text", "d/text_train_000000.bin"), text)
+        said = self.run_mousse("tokenize", "-", "--tokenizer", "train:300", "--out", "e", status=2, input=text).stderr
+        self.assertIn(b"/dev/stdin: not a regular file, but --tokenizer train:SIZE reads the text twice", said)
+        self.write("-", b"a file of this name\n")
+        self.assertEqual(self.output("text", "./-"), b"a file of this name\n")
+
     def test_output_inside_an_input(self):
         os.mkdir(self.path("in"))
         self.write("in/a.txt", b"one two three " * 100)
