@@ -79,6 +79,7 @@ static mousse_status find(const train_options *run, const char *checkpoint, size
   model_files files;
   gpt_config base = {0};
   if (run->init[0] == '\0') return run_model_from(run, NULL, vocabulary, config, error);
+  if (checkpoint != NULL) notices = NULL; /* its configuration is looked at, not its weights */
   MO_TRY(model_files_find(&files, checkpoint != NULL ? checkpoint : run->init, notices, error));
   MO_TRY(model_files_config(&files, &base, error));
   if (checkpoint == NULL && strcmp(run->preset, "tiny") != 0)

@@ -301,6 +301,11 @@ class Commands(TrainTest):
         before = (out / "model.safetensors").read_bytes()
         after = (tuned / "checkpoints" / "step-0000000002" / "model.safetensors").read_bytes()
         self.assertEqual(before, after, "lr 0 leaves the weights that it started from")
+        said = self.lab.call("train", "--out", tuned, "--init", out, "--num-iterations", "3", "--ema", "0.9").stderr
+        self.assertIn("continues at step 2 of 3", said)
+        again = ("train", "--out", tuned, "--num-iterations", "4")  # with the weights, not with their average
+        self.assertNotIn("the average of the weights is used", self.lab.call(*again).stderr)
+        self.assertIn(f"did not begin with --init {self.calm}", self.failure(2, *again, "--init", self.calm))
 
     def test_losses_that_are_not_finite(self):
         out = self.copy("broken")
