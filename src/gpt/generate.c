@@ -100,7 +100,8 @@ mousse_status gpt_generator_create(gpt_generator **out, const gpt_params *params
   g->threads = threads > 0 ? threads : mo_threads_available();
   g->arena = mo_arena_start(allocator);
   lay_out(&g->arena, g, config);
-  if (!mo_blas_fits_memory(g->threads) || !mo_arena_commit(&g->arena)) {
+  if (!mo_arena_commit(&g->arena) || !mo_blas_fits_memory(g->threads)) {
+    mo_arena_release(&g->arena);
     mo_release(allocator, g, sizeof *g);
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to generate %zu tokens: %zu bytes",
                    capacity, gpt_generator_bytes(config, capacity, threads));

@@ -221,9 +221,6 @@ mousse_status gpt_pass_create(gpt_pass **out, gpt_params *params, const gpt_shap
   if (shape.gradients && params->gradients == NULL)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "the parameters were made without gradients; this pass needs them");
-  if (!mo_blas_fits_memory(shape.threads))
-    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for the BLAS on %d threads",
-                   shape.threads);
   gpt_pass *pass = mo_allocate(allocator, sizeof *pass);
   if (pass == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a pass");
   pass->params = params;
@@ -239,6 +236,11 @@ mousse_status gpt_pass_create(gpt_pass **out, gpt_params *params, const gpt_shap
   }
   lay_out(&pass->arena, pass, &params->config);
   gpt_position_tables(&params->config, pass->cosines, pass->sines, shape.sequence);
+  if (!mo_blas_fits_memory(shape.threads)) {
+    gpt_pass_destroy(pass);
+    return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for the BLAS on %d threads",
+                   shape.threads);
+  }
   *out = pass;
   return MOUSSE_OK;
 }

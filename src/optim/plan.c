@@ -282,10 +282,11 @@ static mousse_status prepare_here(mousse_optimizer *opt)
 {
   MO_TRY(check_params(opt));
   MO_TRY(check_values(opt));
-  if (!mo_blas_fits_memory(opt->threads))
-    return mo_fail(&opt->error, MOUSSE_NO_MEMORY,
-                   "no memory for the BLAS library's own buffers on %d threads", opt->threads);
-  return take_memory(opt) ? MOUSSE_OK : no_memory(opt, "state and workspace");
+  if (!take_memory(opt)) return no_memory(opt, "state and workspace");
+  if (mo_blas_fits_memory(opt->threads)) return MOUSSE_OK;
+  give_back(opt);
+  return mo_fail(&opt->error, MOUSSE_NO_MEMORY,
+                 "no memory for the BLAS library's own buffers on %d threads", opt->threads);
 }
 
 /* One outcome for all ranks, and then one list of parameters. */
