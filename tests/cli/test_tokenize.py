@@ -203,6 +203,17 @@ class Tokenize(ProgramTest):
             self.write("a.txt", harmless + b"\n" + text)
             self.assertEqual(self.output("text", "a.txt"), harmless + b"\n" + text)
 
+    def test_a_field_of_no_input(self):
+        """As where JSON lines have a name that says nothing of them."""
+        line = json.dumps({"content": "some words " * 99}).encode() + b"\n"
+        for name in "a.json", "b.jsonl":
+            self.write(name, line * 50)
+        for command in ("text", "a.json"), ("tokenize", "a.json", "--out", "d"):
+            self.assertIn("a.json: --field is given, and no input is JSON lines; files of them are called .jsonl",
+                          self.failure(2, *command, "--field", "content"))
+        self.assertEqual(self.output("text", "a.json"), line * 50)
+        self.assertIn(line, self.output("text", "a.json", "b.jsonl", "--field", "content"))
+
     def test_standard_input(self):
         text = prose(60000)
         self.assertEqual(self.run_mousse("text", "-", input=text).stdout, text)

@@ -50,12 +50,10 @@ static size_t unpacked_length(const char *path)
   return length;
 }
 
-/* The kind of a file is in its name. */
-static source_kind kind_of(const char *path)
+bool source_is_json_lines(const char *path)
 {
   const size_t length = unpacked_length(path);
-  const bool lines = ends_with(path, length, ".jsonl") || ends_with(path, length, ".ndjson");
-  return lines ? JSON_LINES : TEXT_FILE;
+  return ends_with(path, length, ".jsonl") || ends_with(path, length, ".ndjson");
 }
 
 /* Reads one more block into pending, dropping what was handed on. */
@@ -125,7 +123,7 @@ mousse_status source_open(mo_source **opened, const char *path, const corpus_opt
   mo_source *s = mo_allocate(NULL, sizeof *s);
   if (s == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", path);
   snprintf(s->path, sizeof s->path, "%s", path);
-  s->kind = kind_of(path);
+  s->kind = source_is_json_lines(path) ? JSON_LINES : TEXT_FILE;
   s->field = options->field != NULL ? options->field : "text";
   s->completion = options->completion;
   s->messages = options->messages;
