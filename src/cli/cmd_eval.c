@@ -66,7 +66,9 @@ static mousse_status find_data(const eval_values *v, const model_files *files,
     if (access(path, F_OK) == 0) MO_TRY(options_read(run, path, NULL, error));
   }
   if (run->data_dir[0] != '\0') return MOUSSE_OK;
-  return mo_fail(error, MOUSSE_INVALID_ARGUMENT, "eval needs --data-dir DIRECTORY");
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "no data: give --data-dir DIRECTORY; only a run's are known, as --init RUN or "
+                 "RUN@STEP names it");
 }
 
 static void tick(void *user, uint64_t done, uint64_t all)

@@ -80,7 +80,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   else
     status = print_table(&e, error);
   estimate_close(&e);
-  if (status == MOUSSE_OK && !v->json) next_step_again(call, "train --dry-run", NULL);
+  if (status == MOUSSE_OK && !v->json) next_step_again(call, "train --dry-run", "");
   return status;
 }
 

@@ -8,7 +8,6 @@
 #include "comm/ranks.h"
 #include "train/rank_plan.h"
 #include "train/run_model.h"
-#include "train/scalar_opt.h"
 
 #include <stdio.h>
 
@@ -52,9 +51,8 @@ static void print_rates(const plan_machine *m)
 static void print_head(const train_options *run, const gpt_config *c, const plan_machine *m)
 {
   char text[256];
-  const bool alike = groups_are_alike(run);
   const double tokens = (double)run->batch_size * (double)c->sequence_len;
-  snprintf(text, sizeof text, "%.1f M parameters: width %zu, %s, context %s, vocabulary %s",
+  snprintf(text, sizeof text, "%.2f M parameters: width %zu, %s, context %s, vocabulary %s",
            (double)gpt_parameter_count(c) / 1e6, c->n_embd, MO_COUNT(c->n_layer, "layer"),
            MO_NUMBER(c->sequence_len), MO_NUMBER(c->vocab_size));
   terminal_label(stdout, "model", text);
@@ -62,9 +60,7 @@ static void print_head(const train_options *run, const gpt_config *c, const plan
            MO_COUNT(run->batch_size, "sequence"), MO_COUNT(tokens, "token"),
            TABLE_NUMBER(gpt_flops_per_token(c, c->sequence_len) * tokens / 1e12));
   terminal_label(stdout, "step", text);
-  snprintf(text, sizeof text, "%s%s%s%s", run->optimizer, alike ? "" : ", ",
-           alike ? "" : options_scalar(run),
-           alike ? " for all tensors" : " for embedding and head");
+  groups_describe(run, text, sizeof text);
   terminal_label(stdout, "optimizer", text);
   snprintf(text, sizeof text, "%s, %s GFLOP/s, %.3g GB/s, %.3g us per message",
            MO_COUNT(options_threads(run), "thread"), TABLE_NUMBER(m->flops / 1e9),
@@ -132,43 +128,37 @@ static bool is_shown(int ranks, int64_t asked, int64_t batch)
 }
 
 static mousse_status print_plan(const plan_values *v, const train_options *run,
-                                const plan_machine *machine, const run_notices *notices,
+                                const gpt_config *config, const plan_machine *machine,
                                 mo_error *error)
 {
   const int most = v->ranks > 1 ? 1024 : 1;
   plan_tables tables = start_tables();
-  gpt_config config = {0};
   mousse_status status = MOUSSE_OK;
-  MO_TRY(run_model_expect(run, notices, &config, error));
   if (run->batch_size % v->ranks != 0)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                    "%lld sequences in a step cannot be divided among %lld ranks; give a "
                    "--batch-size that is a multiple of the number of ranks, or --batch TOKENS",
                    (long long)run->batch_size, (long long)v->ranks);
-  print_head(run, &config, machine);
+  print_head(run, config, machine);
   for (int ranks = 1; ranks <= most && status == MOUSSE_OK; ranks++) {
     rank_plan p;
     if (!is_shown(ranks, v->ranks, run->batch_size)) continue;
-    status = rank_plan_make(&p, run, &config, ranks, machine, error);
+    status = rank_plan_make(&p, run, config, ranks, machine, error);
     if (status == MOUSSE_OK)
-      add_row(&tables, (double)run->batch_size * (double)config.sequence_len, &p);
+      add_row(&tables, (double)run->batch_size * (double)config->sequence_len, &p);
   }
   const mousse_status printed = print_tables(&tables, error);
   return status != MOUSSE_OK ? status : printed;
 }
 
+/* The run that was planned. */
 static void suggest(const cli_invocation *call, const train_options *run, int64_t ranks)
 {
-  char count[32], batch[32];
-  const char *data = run->data_dir[0] != '\0' ? run->data_dir : "DATA";
-  snprintf(count, sizeof count, "%lld", (long long)ranks);
-  snprintf(batch, sizeof batch, "%lld", (long long)run->batch_size);
-  if (ranks > 1)
-    next_step_words(call, "mpirun -n %s %s train --preset %s --batch-size %s --data-dir %s",
-                    count, next_step_program(), run->preset, batch, data);
-  else
-    next_step(call, "train --preset %s --batch-size %s --data-dir %s", run->preset, batch,
-              data);
+  char command[sizeof run->preset + 64];
+  snprintf(command, sizeof command, "train --preset %s --batch-size %lld%s", run->preset,
+           (long long)run->batch_size, run->data_dir[0] != '\0' ? "" : " --data-dir DATA");
+  next_step_on_ranks(call, ranks, command,
+                     "preset= model= batch= batch_size= ranks= gflops= bandwidth= latency=");
 }
 
 static mousse_status no_memory(mo_error *error)
@@ -201,16 +191,20 @@ static void set_batch(train_options *run, int64_t tokens, int64_t ranks, size_t 
 static mousse_status plan(const cli_invocation *call, const mousse_comm *comm, mo_error *error)
 {
   const plan_values *v = call->values;
-  const run_notices *notices = call->quiet ? &run_notices_none : &run_notices_print;
-  train_options options = v->options.run;
+  const bool tells = comm->rank == 0 && !call->quiet;
+  const run_notices *notices = tells ? &run_notices_print : &run_notices_none;
+  train_options options = v->options.run, first;
   gpt_config config = {0};
   plan_machine machine;
   if (v->model[0] != '\0') MO_TRY(options_set(&options, "preset", v->model, notices, error));
-  MO_TRY(mo_ranks_agree(comm, run_model_from(&options, NULL, 0, &config, error), error));
+  first = options;
+  if (v->batch > 0) first.device_batch_size = first.slices = 0; /* they divide another batch */
+  MO_TRY(mo_ranks_agree(comm, run_model_expect(&first, notices, &config, error), error));
   if (v->batch > 0) set_batch(&options, v->batch, v->ranks, config.sequence_len);
+  MO_TRY(mo_ranks_agree(comm, options_check(&options, error), error));
   MO_TRY(measure(v, &options, &config, comm, &machine, error));
   if (comm->rank > 0) return MOUSSE_OK;
-  MO_TRY(print_plan(v, &options, &machine, notices, error));
+  MO_TRY(print_plan(v, &options, &config, &machine, error));
   suggest(call, &options, v->ranks);
   return MOUSSE_OK;
 }

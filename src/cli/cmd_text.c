@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct text_values {
   char out[MO_SETTING_PATH], tokenizer[MO_SETTING_PATH];
@@ -154,6 +155,9 @@ static void suggest(const cli_invocation *call)
   const text_values *v = call->values;
   char parent[MO_SETTING_PATH];
   const char *input = v->out[0] != '\0' ? v->out : call->arguments[0];
+  struct stat info;
+  if (stat(input, &info) != 0 || S_ISFIFO(info.st_mode))
+    return; /* what came through a pipe is gone */
   if (v->out[0] != '\0' || !inputs_is_shard(input))
     next_step(call, "tokenize %s --tokenizer train:4096 --out data/text", input);
   else if (mo_path_parent(parent, sizeof parent, input, NULL) == MOUSSE_OK)
@@ -196,7 +200,8 @@ const cli_command command_text = {
     .details =
         "INPUT is as for 'mousse tokenize', or token shards (.bin), which are decoded.\n\n"
         "  mousse text data/book/text_val_000000.bin\n"
-        "  mousse text book.txt.gz --unwrap --out book.txt\n",
+        "  mousse text book.txt.gz --unwrap --out book.txt\n"
+        "  xz -dc book.txt.xz | mousse text - --out book.txt\n",
     .settings = MO_SETTINGS(rows),
     .values_bytes = sizeof(text_values),
     .least_arguments = 1,

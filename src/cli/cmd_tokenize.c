@@ -134,7 +134,8 @@ const cli_command command_tokenize = {
     .arguments = "INPUT...",
     .details =
         "INPUT is a text file, a directory of them, or JSON lines (.jsonl); any of them may be "
-        "compressed with gzip or zstd. The output directory appears only once it is complete: "
+        "compressed with gzip or zstd; - is standard input. The output directory appears only "
+        "once it is complete: "
         "if killed, run the same command again; what is complete is not made twice.\n\n"
         "  mousse tokenize book.txt --tokenizer train:4096 --out data/book\n"
         "  mousse tokenize articles/*.jsonl.gz --tokenizer gpt2/ --out data/articles\n"

@@ -73,29 +73,49 @@ void next_step_words(const cli_invocation *call, const char *format, ...)
   va_end(arguments);
 }
 
-static bool is_switch(const char *word, const char *name)
-{
-  return name != NULL && strncmp(word, "--", 2) == 0 && mo_same_name(word + 2, name);
-}
-
 static bool is_truth(const char *word)
 {
   return strcmp(word, "true") == 0 || strcmp(word, "false") == 0;
 }
 
-void next_step_again(const cli_invocation *call, const char *command, const char *without)
+/* How many words from this one on are an option of the list with its value; 0: none. */
+static size_t words_of(size_t at, const char *list)
+{
+  char option[64], name[64];
+  int length = 0;
+  const bool ends_here = strchr(words[at], '=') != NULL;
+  if (sscanf(words[at], "--%63[^=]", option) != 1) return 0;
+  for (; sscanf(list, " %63[^ =]%n", name, &length) == 1; list += strcspn(list, " ")) {
+    list += length;
+    if (!mo_same_name(option, name)) continue;
+    const bool has_value =
+        *list == '=' || (at + 1 < word_count && is_truth(words[at + 1])); /* of a switch */
+    return has_value && !ends_here ? 2 : 1;
+  }
+  return 0;
+}
+
+void next_step_on_ranks(const cli_invocation *call, long long ranks, const char *command,
+                        const char *without)
 {
   if (call->quiet) return;
   print_head();
+  if (ranks > 1) fprintf(stderr, "mpirun -n %lld ", ranks);
   print_quoted(next_step_program());
   fprintf(stderr, " %s", command);
   for (size_t i = 2; i < word_count; i++) {
-    if (is_switch(words[i], without)) {
-      if (i + 1 < word_count && is_truth(words[i + 1])) i++;
+    const size_t left_out = words_of(i, without);
+    if (left_out > 0) {
+      i += left_out - 1;
       continue;
     }
     fputc(' ', stderr);
     print_quoted(words[i]);
   }
   fputc('\n', stderr);
+}
+
+void next_step_again(const cli_invocation *call, const char *command, const char *without)
+{
+  next_step_on_ranks(call, 1, command, without);
 }

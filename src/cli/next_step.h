@@ -18,7 +18,11 @@ void next_step(const cli_invocation *call, const char *format, ...)
 /* The same for what does not begin with the program: "open %s in a browser". */
 void next_step_words(const cli_invocation *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* This command line once more as another command, without the switch `without` (or NULL). */
+/* This command line once more as another command, without the options in `without`: names with a space
+ * between them; one that ends with = has a value. */
 void next_step_again(const cli_invocation *call, const char *command, const char *without);
+/* The same on several ranks. */
+void next_step_on_ranks(const cli_invocation *call, long long ranks, const char *command,
+                        const char *without);
 
 #endif

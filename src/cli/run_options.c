@@ -53,6 +53,18 @@ mousse_status run_options_written(mousse_status status)
   return status == MOUSSE_BAD_FORMAT ? MOUSSE_INVALID_ARGUMENT : status;
 }
 
+/* Weights are where a run begins; one that is there already has its own. */
+static mousse_status check_init(const train_options *flags, const train_options *own,
+                                mo_error *error)
+{
+  if (flags->init[0] == '\0' || strcmp(flags->init, own->init) == 0) return MOUSSE_OK;
+  return mo_fail(
+      error, MOUSSE_INVALID_ARGUMENT,
+      "%s: a run is there already, and did not begin with --init %s; leave --init out "
+      "to continue it, or give another --out",
+      flags->out[0] != '\0' ? flags->out : flags->checkpoint_dir, flags->init);
+}
+
 mousse_status run_options_configure(void *values, const void *flags, bool quiet,
                                     mo_error *error)
 {
@@ -67,6 +79,7 @@ mousse_status run_options_configure(void *values, const void *flags, bool quiet,
   MO_TRY(options_read(&v->run, path, notices, error));
   v->flags = given->run;
   v->continues = true;
+  MO_TRY(check_init(&given->run, &v->run, error));
   v->run.out[0] = '\0'; /* as named now: the directory may have been moved */
   v->run.checkpoint_dir[0] = '\0';
   drop_slices(v, given);

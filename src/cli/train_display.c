@@ -27,18 +27,16 @@ static void on_notice(void *user, const char *text)
 /* What will run, in lines that fit. */
 static void show_start(const cli_train_display *d, const train_start *s)
 {
-  char text[MO_SETTING_PATH + 256];
+  char text[MO_SETTING_PATH + 256], optimizers[128];
   const gpt_config *c = &s->config;
-  const bool alike = groups_are_alike(s->run);
   snprintf(text, sizeof text, "%s%s", s->directory, s->step > 0 ? " (continued)" : "");
   terminal_label(stderr, "run", text);
   snprintf(text, sizeof text, "%.2f M parameters: width %zu, %s, %s, context %s, vocabulary %s",
            (double)s->parameters / 1e6, c->n_embd, MO_COUNT(c->n_layer, "layer"),
            MO_COUNT(c->n_head, "head"), MO_NUMBER(c->sequence_len), MO_NUMBER(c->vocab_size));
   terminal_label(stderr, "model", text);
-  snprintf(text, sizeof text, "%s%s%s %s; %s%s", s->run->optimizer, alike ? "" : ", ",
-           alike ? "" : s->run->scalar_opt,
-           alike ? "for all tensors" : "for embedding and head", MO_BYTES(s->optimizer_bytes),
+  groups_describe(s->run, optimizers, sizeof optimizers);
+  snprintf(text, sizeof text, "%s; %s%s", optimizers, MO_BYTES(s->optimizer_bytes),
            s->ranks > 1 ? " on the rank that holds most" : "");
   terminal_label(stderr, "optimizer", text);
   snprintf(text, sizeof text, "%s: %s; %s per step, %.2f epochs in all", s->run->data_dir,

@@ -234,13 +234,13 @@ mousse_status gpt_pass_create(gpt_pass **out, gpt_params *params, const gpt_shap
                    "needs less",
                    shape.batch, shape.sequence, gpt_pass_bytes(&params->config, &shape));
   }
+  lay_out(&pass->arena, pass, &params->config);
+  gpt_position_tables(&params->config, pass->cosines, pass->sines, shape.sequence);
   if (!mo_blas_fits_memory(shape.threads)) { /* in what is left */
     gpt_pass_destroy(pass);
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for the BLAS on %d threads",
                    shape.threads);
   }
-  lay_out(&pass->arena, pass, &params->config);
-  gpt_position_tables(&params->config, pass->cosines, pass->sines, shape.sequence);
   *out = pass;
   return MOUSSE_OK;
 }

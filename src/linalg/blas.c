@@ -105,7 +105,8 @@ const char *mo_blas_description(void)
 
 bool mo_blas_fits_memory(int threads)
 {
-  const size_t per_thread = (size_t)128 << 20;
+  const size_t per_thread =
+      ((size_t)128 << 20) + (1 << 16); /* its buffer, and what malloc adds */
   const size_t bytes = per_thread * (size_t)(threads > 0 ? threads : 1);
   void *probe = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -25,7 +25,8 @@ void mo_blas_end(void);
 const char *mo_blas_description(void);
 
 /* True when the BLAS can get the memory that it takes for itself on `threads` threads. OpenBLAS
- * 0.3.21 waits forever instead of failing, so this is asked before the first product. */
+ * 0.3.21 waits forever instead of failing, so this is asked before the first product, when all other
+ * memory is taken. */
 bool mo_blas_fits_memory(int threads);
 
 typedef enum mo_transpose { MO_PLAIN, MO_TRANSPOSED } mo_transpose;

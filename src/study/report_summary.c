@@ -92,7 +92,9 @@ static void tell_summary(const report_maker *m, json_t *figure)
   const run_group *first = winner_without(m, NULL), *next = winner_without(m, first);
   char loss[64];
   if (first == NULL) {
-    results_finding(figure, "No run took all its steps, so there is no final loss to compare.");
+    results_finding(figure,
+                    "No run is complete and was validated after its last step, so there is "
+                    "no final loss to compare.");
   } else if (next == NULL) {
     print_mean(loss, &first->final_loss);
     results_finding(figure, "%s ends at a validation loss of %s.", first->label, loss);

@@ -61,6 +61,15 @@ static bool is_single(const char *key)
   return strcmp(key, "data_dir") == 0 || strcmp(key, "init") == 0;
 }
 
+/* Of options of the optimizer an empty value is the default, which a comma too many does not ask for; of a
+ * pattern it may be one of the values. */
+static bool can_be_empty(const char *key)
+{
+  const char *only = NULL;
+  const mo_setting *row = mo_settings_find(&train_settings, key);
+  return row != NULL && option_row_name((size_t)(row - train_settings.rows), &only) == NULL;
+}
+
 mousse_status sweep_set(sweep_axes *axes, const char *key, const char *values, mo_error *error)
 {
   sweep_axis axis;
@@ -71,6 +80,9 @@ mousse_status sweep_set(sweep_axes *axes, const char *key, const char *values, m
     const char *end = values + length;
     while (length > 0 && *values == ' ') values++, length--;
     while (length > 0 && values[length - 1] == ' ') length--;
+    if (length == 0 && (axis.count > 0 || *end == ',') && !can_be_empty(axis.key))
+      return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                     "option '%s': a value is missing before or after a comma", axis.key);
     MO_TRY(add_value(&axis, &used, values, length, error));
     more = *end != '\0';
     values = end + 1;

@@ -16,6 +16,16 @@ bool groups_are_alike(const train_options *run)
   return strcmp(run->optimizer, "adamw") == 0;
 }
 
+void groups_describe(const train_options *run, char *text, size_t size)
+{
+  if (run->lora_rank > 0)
+    snprintf(text, size, "%s for the adapters", run->optimizer);
+  else if (groups_are_alike(run))
+    snprintf(text, size, "%s for all tensors", run->optimizer);
+  else
+    snprintf(text, size, "%s, %s for embedding and head", run->optimizer, options_scalar(run));
+}
+
 static bool has_option(const char *algorithm, const char *name)
 {
   return options_of_algorithm(algorithm, name) != NULL;

@@ -48,6 +48,8 @@ mousse_status groups_look_ahead(train_groups *groups, const train_options *run, 
                                 mo_error *error);
 
 bool groups_are_alike(const train_options *run); /* one algorithm for all tensors */
+/* "muon, lion for embedding and head", or how else a person would say it. */
+void groups_describe(const train_options *run, char *text, size_t size);
 const char *groups_algorithm(const train_options *run, gpt_role role);
 const char *groups_role_name(gpt_role role);
 double groups_lr_factor(const train_options *run, gpt_role role, size_t width);

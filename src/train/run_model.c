@@ -14,6 +14,25 @@ static void override(size_t *member, int64_t value)
   if (value > 0) *member = (size_t)value;
 }
 
+/* Given weights have a shape. Another number of heads would even fit it, and mean something else.
+ */
+static mousse_status keep(const char *option, int64_t value, size_t of_weights, mo_error *error)
+{
+  if (value <= 0 || (size_t)value == of_weights) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "%s is %lld, but the model that the run starts from has %zu; leave %s out",
+                 option, (long long)value, of_weights, option);
+}
+
+static mousse_status keep_shape(const train_options *run, const gpt_config *base,
+                                mo_error *error)
+{
+  MO_TRY(keep("model_dim", run->model_dim, base->n_embd, error));
+  MO_TRY(keep("n_layer", run->n_layer, base->n_layer, error));
+  MO_TRY(keep("n_head", run->n_head, base->n_head, error));
+  return keep("vocab_size", run->vocab_size, base->vocab_size, error);
+}
+
 /* --model is taken for --preset; with other trainers it is a path to weights. A folder may have
  * the name of a preset: then the preset is meant. */
 static mousse_status find_preset(const char *name, gpt_config *config, mo_error *error)
@@ -31,7 +50,10 @@ mousse_status run_model_from(const train_options *run, const gpt_config *base,
 {
   MO_TRY(find_preset(run->preset, config, error));
   override(&config->vocab_size, (int64_t)data_vocabulary);
-  if (base != NULL) *config = *base;
+  if (base != NULL) {
+    MO_TRY(keep_shape(run, base, error));
+    *config = *base;
+  }
   override(&config->n_embd, run->model_dim);
   override(&config->n_layer, run->n_layer);
   override(&config->n_head, run->n_head);
@@ -50,14 +72,14 @@ mousse_status run_model_from(const train_options *run, const gpt_config *base,
   return gpt_config_check(config, error);
 }
 
-mousse_status run_model_find(const train_options *run, const char *checkpoint,
-                             const run_notices *notices, gpt_config *config, mo_error *error)
+/* vocabulary: that of the data, or 0. */
+static mousse_status find(const train_options *run, const char *checkpoint, size_t vocabulary,
+                          const run_notices *notices, gpt_config *config, mo_error *error)
 {
   model_files files;
   gpt_config base = {0};
-  size_t vocabulary = 0;
-  MO_TRY(run_data_vocabulary(run->data_dir, &vocabulary, error));
   if (run->init[0] == '\0') return run_model_from(run, NULL, vocabulary, config, error);
+  if (checkpoint != NULL) notices = NULL; /* its configuration is looked at, not its weights */
   MO_TRY(model_files_find(&files, checkpoint != NULL ? checkpoint : run->init, notices, error));
   MO_TRY(model_files_config(&files, &base, error));
   if (checkpoint == NULL && strcmp(run->preset, "tiny") != 0)
@@ -66,15 +88,23 @@ mousse_status run_model_find(const train_options *run, const char *checkpoint,
   return run_model_from(run, &base, vocabulary, config, error);
 }
 
+mousse_status run_model_find(const train_options *run, const char *checkpoint,
+                             const run_notices *notices, gpt_config *config, mo_error *error)
+{
+  size_t vocabulary = 0;
+  MO_TRY(run_data_vocabulary(run->data_dir, &vocabulary, error));
+  return find(run, checkpoint, vocabulary, notices, config, error);
+}
+
 mousse_status run_model_expect(const train_options *run, const run_notices *notices,
                                gpt_config *config, mo_error *error)
 {
   MO_TRY(options_check(run, error));
   if (mixture_exists(run->data_dir)) return run_model_find(run, NULL, notices, config, error);
   if (run->data_dir[0] != '\0')
-    run_notify(notices, "data_dir '%s' does not exist yet: the preset's vocabulary is used",
-               run->data_dir);
-  return run_model_from(run, NULL, 0, config, error);
+    run_notify(notices, "data_dir '%s' does not exist yet: the %s's vocabulary is used",
+               run->data_dir, run->init[0] != '\0' ? "model" : "preset");
+  return find(run, NULL, 0, notices, config, error);
 }
 
 mousse_status run_model_compare(const char *checkpoint, const gpt_config *wanted,

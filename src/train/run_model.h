@@ -3,7 +3,8 @@
  *     sizes        preset   config.json of --init or of the checkpoint   model_dim, n_layer, ...
  *     vocabulary   preset   the data's tokenizer   config.json           vocab_size
  *
- * What stands further right wins where it is given.
+ * What stands further right wins where it is given. With weights given, only the sequence length may
+ * differ from theirs: any other size is refused.
  */
 #ifndef MOUSSE_TRAIN_RUN_MODEL_H
 #define MOUSSE_TRAIN_RUN_MODEL_H

@@ -14,6 +14,7 @@
 #include "train/tokenizers.h"
 
 #include <string.h>
+#include <unistd.h>
 
 checkpoint_content session_content(train_session *s)
 {
@@ -170,6 +171,7 @@ typedef struct run_position {
 static mousse_status find_checkpoint(train_session *s, const run_notices *notices,
                                      run_position *at, mo_error *error)
 {
+  char path[4096];
   bool found = false;
   MO_TRY(options_directory(s->given, s->directory, sizeof s->directory, error));
   MO_TRY(mo_path_join(s->checkpoints, sizeof s->checkpoints, s->directory, CHECKPOINT_FOLDER,
@@ -178,6 +180,13 @@ static mousse_status find_checkpoint(train_session *s, const run_notices *notice
   if (!at->is_new) MO_TRY(open_directory(s, notices, &at->step, &found, error));
   at->found = found;
   if (found || s->given->data_dir[0] != '\0') return MOUSSE_OK;
+  MO_TRY(mo_path_join(path, sizeof path, s->directory, "config.yaml", error));
+  if (access(path, F_OK) == 0)
+    return mo_fail(
+        error, MOUSSE_INVALID_ARGUMENT,
+        "%s: has no checkpoint to continue from; 'mousse train --config %s --out %s' "
+        "starts it again",
+        s->directory, path, s->directory);
   return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                  "%s: there is no run here to continue; check the name, or give --data-dir "
                  "DIRECTORY to start one",

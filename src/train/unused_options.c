@@ -107,6 +107,13 @@ void unused_options_tell(const train_options *run, const run_notices *notices)
   for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
     if (!needs[i].used(run) && is_given(run, needs[i].name))
       run_notify(notices, "'%s' has no effect without %s", needs[i].name, needs[i].needs);
+  if (has_adapters(run) && run->init[0] == '\0')
+    run_notify(notices,
+               "lora_rank without init: the adapters are trained beside random weights, "
+               "which stay as they are");
+  if (is_schedule_free(run) && run->scheduler_type != TRAIN_CONSTANT)
+    run_notify(notices, "wrapper schedule_free replaces a schedule, but scheduler_type is not "
+                        "constant and acts on top of it");
   if (has_adapters(run) && is_opt(run, "radius", "ball"))
     run_notify(notices, "opt.radius = ball keeps the norm of weights, but adapters start at 0: "
                         "theirs is that of their first step");

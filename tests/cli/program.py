@@ -19,9 +19,9 @@ class ProgramTest(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix="mousse-test-")
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def run_mousse(self, *words, status=0):
+    def run_mousse(self, *words, status=0, input=None):
         """The finished process; text on standard output is bytes."""
-        done = subprocess.run([MOUSSE, *words], cwd=self.folder, capture_output=True, timeout=self.timeout)
+        done = subprocess.run([MOUSSE, *words], cwd=self.folder, capture_output=True, timeout=self.timeout, input=input)
         self.assertEqual(done.returncode, status, done.stderr.decode(errors="replace"))
         return done
 

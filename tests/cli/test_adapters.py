@@ -44,6 +44,8 @@ class Adapters(ProgramTest):
             self.assertEqual(row["algorithm"], "mousse" if ".lora_" in row["name"] else "frozen", row["name"])
             self.assertEqual(row["state_bytes"] > 0, ".lora_" in row["name"], row["name"])
         self.assertEqual(sum(".lora_" in row["name"] for row in rows), 12)
+        self.assertIn("optimizer  muon for the adapters\n", self.output("plan", "--preset", "tiny", "--lora-rank", "4", "--gflops",
+                                                                       "9").decode())
         self.assertIn("frozen already", self.failure(2, "params", "--preset", "tiny", "--lora-rank", "4", "--freeze", "wte"))
 
 

@@ -89,6 +89,18 @@ class Guidance(ProgramTest):
         process.terminate()
         self.assertIn(f"next: {MOUSSE} train --out runs/long\n", process.communicate(timeout=600)[1])
 
+    def test_a_plan_suggests_the_run_that_was_planned(self):
+        shape = ("--n-layer", "1", "--model-dim=32", "--sequence-length", "32", "--data-dir", "data/book")
+        asked = self.done("plan", "--model", "nano", "--batch=128", "--gflops=9", *shape, "--ranks", "2", "--latency", "5")
+        self.assertEqual(self.suggestions(asked), [
+            f"mpirun -n 2 {MOUSSE} train --preset nano --batch-size 4 " + " ".join(shape)])
+        self.assertIn("0.03 M parameters: width 32, 1 layer", asked.stdout)
+        of_run = self.done("plan", "--init", "runs/it's a book", "--gflops", "9", "--batch", "128")
+        self.assertIn("width 32, 1 layer", of_run.stdout)
+        self.assertIn("4 sequences, 128 tokens", of_run.stdout)
+        self.assertEqual(self.suggestions(self.done("train", *TRAIN, "--dry-run=true", "--lr", "1")), [
+            f"{MOUSSE} train {' '.join(TRAIN)} --lr 1"])
+
     def test_what_machines_read_is_only_that(self):
         run = "runs/it's a book"
         for words in (("eval", "--init", run, "--json"), ("params", *TRAIN, "--json"), ("data", "data/book", "--json"),

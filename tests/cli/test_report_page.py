@@ -372,6 +372,13 @@ class Looks(unittest.TestCase):
         self.assertNotIn("nan", results.read_text().lower().replace("nano", "").replace("finance", ""))
         self.assertIsNone(Dom(browser.dom(self.folder / "unfinished.html")).body.get("data-errors"))
 
+    def test_a_run_that_never_validated(self):
+        run = made_runs.write_run(self.folder / "unvalidated", "muon", 0.02, 1)
+        lines = (run / "metrics.jsonl").read_text().splitlines(keepends=True)
+        (run / "metrics.jsonl").write_text("".join(line for line in lines if "val_loss" not in line))
+        shown = " ".join(self.lab.call("report", run, "--text").stdout.split())
+        self.assertIn("No run is complete and was validated after its last step", shown)
+
     def test_a_document_gets_its_page_beside_it(self):
         place = self.folder / "document"
         place.mkdir()

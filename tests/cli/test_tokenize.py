@@ -1,7 +1,10 @@
 """Text to shards and back; what is left after a kill; bad files."""
+import bz2
 import glob
 import gzip
+import io
 import json
+import lzma
 import os
 import pty
 import random
@@ -10,8 +13,10 @@ import shutil
 import signal
 import struct
 import subprocess
+import tarfile
 import time
 import unittest
+import zipfile
 
 from program import MOUSSE, ProgramTest
 
@@ -175,6 +180,50 @@ class Tokenize(ProgramTest):
         self.assertIn("targets: belongs to a token shard", self.failure(3, "tokenize", "targets", "--out", "e"))
         self.assertFalse(os.path.exists(self.path("e")))
 
+    def test_archives_and_tables_are_not_read_as_text(self):
+        """What people have in place of text, with bytes that would be learned."""
+        text = prose(60000)
+        archive, packed = io.BytesIO(), io.BytesIO()
+        with tarfile.open(fileobj=archive, mode="w") as tar:
+            tar.addfile(tarfile.TarInfo("a.txt"), io.BytesIO())
+        with zipfile.ZipFile(packed, "w") as file:
+            file.writestr("a.txt", text)
+        for what, data in (("compressed with xz", lzma.compress(text)), ("compressed with bzip2", bz2.compress(text, 3)),
+                           ("a zip archive", packed.getvalue()), ("a tar archive", archive.getvalue()),
+                           ("a tar archive", archive.getvalue().replace(b"ustar\x0000", b"ustar  \0")),
+                           ("a tar archive", gzip.compress(archive.getvalue())), ("a PDF", b"%PDF-1.4\n" + text),
+                           ("a Parquet file", b"PAR1\x15" + text), ("an Arrow file", b"ARROW1\0\0" + text)):
+            os.makedirs(self.path("in"), exist_ok=True)
+            self.write("in/data", data)
+            for place in "in", "in/data":
+                self.assertIn(f"in/data: is {what}, not text; ", self.failure(3, "tokenize", place, "--out", "e"))
+            self.assertIn(f"in/data: is {what}, not text; ", self.failure(3, "text", "in/data"))
+        self.assertFalse(os.path.exists(self.path("e")))
+        for harmless in b"PAR1 of the text", b"BZh91AY", b"PK", b"ARROW1", b" %PDF-", b"a" * 257 + b"ustar":
+            self.write("a.txt", harmless + b"\n" + text)
+            self.assertEqual(self.output("text", "a.txt"), harmless + b"\n" + text)
+
+    def test_a_field_of_no_input(self):
+        """As where JSON lines have a name that says nothing of them."""
+        line = json.dumps({"content": "some words " * 99}).encode() + b"\n"
+        for name in "a.json", "b.jsonl":
+            self.write(name, line * 50)
+        for command in ("text", "a.json"), ("tokenize", "a.json", "--out", "d"):
+            self.assertIn("a.json: --field is given, and no input is JSON lines; files of them are called .jsonl",
+                          self.failure(2, *command, "--field", "content"))
+        self.assertEqual(self.output("text", "a.json"), line * 50)
+        self.assertIn(line, self.output("text", "a.json", "b.jsonl", "--field", "content"))
+
+    def test_standard_input(self):
+        text = prose(60000)
+        self.assertEqual(self.run_mousse("text", "-", input=text).stdout, text)
+        self.run_mousse("tokenize", "-", "--val-fraction", "0", "--out", "d", input=text)
+        self.assertEqual(self.output("text", "d/text_train_000000.bin"), text)
+        said = self.run_mousse("tokenize", "-", "--tokenizer", "train:300", "--out", "e", status=2, input=text).stderr
+        self.assertIn(b"/dev/stdin: not a regular file, but --tokenizer train:SIZE reads the text twice", said)
+        self.write("-", b"a file of this name\n")
+        self.assertEqual(self.output("text", "./-"), b"a file of this name\n")
+
     def test_output_inside_an_input(self):
         os.mkdir(self.path("in"))
         self.write("in/a.txt", b"one two three " * 100)
@@ -312,7 +361,9 @@ class Tokenize(ProgramTest):
         self.assertIn("exists, and was not made", self.failure(1, "tokenize", "a.txt", "--out", "out"))
         os.mkdir(self.path("mine"))
         self.write("mine/file", b"x")
-        self.assertIn("exists", self.failure(1, "tokenize", "a.txt", "--out", "mine"))
+        for mine in "mine", "a.txt":  # and does not say that these should be removed
+            self.assertTrue(self.failure(1, "tokenize", "a.txt", "--out", mine).endswith(
+                f"{mine}: exists, and is no data set of mousse; give another --out\n"))
         os.utime(self.path("a.txt"), (10413792000, 10413792000))  # 2300: more nanoseconds than 63 bits have
         for expected in (b"vocabulary", b"already complete"):
             self.assertIn(expected, self.output("tokenize", "a.txt", "--out", "late"))

@@ -88,6 +88,9 @@ class Usage(ProgramTest):
         self.assertNotIn(b"is called", self.run_mousse("train", "--steps", "3", "--dry-run", "--quiet").stderr)
         for words, remedy in ((("train", "--epochs", "3"), "num_iterations"),
                               (("train", "data/book"), "--data-dir data/book"),
+                              (("train", "--dropout", "0.1"), "models have none"),
+                              (("train", "--beta2", "0.99"), "opt.NAME"), (("train", "--warmup-iters", "9"), "warmup_ratio"),
+                              (("train", "--init_from", "resume"), "the same command continues a run"),
                               (("generate", "runs/a"), "--init runs/a"),
                               (("resume",), "mousse train --out RUN"), (("export",), "checkpoint export"),
                               (("info",), "mousse data"), (("train", "--preset", "big", "--dry-run"), "nano, tiny"),

@@ -117,6 +117,22 @@ static void test_a_range_asks_for_a_draw(void **state)
   assert_non_null(strstr(error.text, "--random N"));
 }
 
+static void test_a_comma_too_many_is_refused(void **state)
+{
+  (void)state;
+  static const char *const bad[] = {"0.1,", ",0.1", "0.1,,0.2", "0.1, ,0.2"};
+  sweep_axes axes = {.count = 0};
+  mo_error error = {{0}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    assert_int_equal(sweep_set(&axes, "lr", bad[i], &error), MOUSSE_INVALID_ARGUMENT);
+    assert_non_null(strstr(error.text, "'lr': a value is missing"));
+    assert_int_equal(sweep_set(&axes, "opt.alpha", bad[i], &error), MOUSSE_INVALID_ARGUMENT);
+  }
+  set(&axes, "lr", "");         /* as in a file */
+  set(&axes, "freeze", ",wte"); /* with and without */
+  assert_int_equal(axes.axes[1].count, 2);
+}
+
 /* Every value has a name of its own, and none leaves the directory of the sweep. */
 static void test_names_tell_values_apart(void **state)
 {
@@ -332,6 +348,7 @@ int main(void)
       cmocka_unit_test(test_the_same_options_are_the_same_run),
       cmocka_unit_test(test_draws_stay_in_their_ranges),
       cmocka_unit_test(test_ranges_that_are_none_are_refused),
+      cmocka_unit_test(test_a_comma_too_many_is_refused),
       cmocka_unit_test(test_a_range_asks_for_a_draw),
       cmocka_unit_test(test_names_tell_values_apart),
       cmocka_unit_test(test_a_flag_replaces_the_option_of_the_file),

@@ -75,6 +75,8 @@ class Commands(TrainTest):
                       self.failure(1, "eval", "--init", self.calm, "--data-dir", "nowhere"))
         self.assertIn("expected one of val, train",
                       self.failure(2, "eval", "--init", self.calm, "--split", "test"))
+        checkpoint = next(self.calm.glob("checkpoints/*"))
+        self.assertIn("as --init RUN or RUN@STEP names it", self.failure(2, "eval", "--init", checkpoint))
         self.assertIn("has no checkpoints; name the --out", self.failure(1, "checkpoint", "list", self.lab.data))
         self.assertIn("gpt2: there is no such tokenizer",
                       self.failure(1, "tokenize", file, "--tokenizer", "gpt2", "--out", self.lab.folder / "y"))
@@ -106,6 +108,15 @@ class Commands(TrainTest):
         self.assertIn("out: a path of 4060 characters is too long for the files of a run; at most 3967",
                       self.failure(2, *self.lab.command(out)))
         self.assertFalse((self.lab.folder / ("d" * 100)).exists())
+
+    def test_a_run_without_a_checkpoint_starts_again(self):
+        """As one that was killed before its first, of which nothing else is lost than its steps."""
+        out = self.copy("unsaved")
+        shutil.rmtree(out / "checkpoints")
+        said = self.failure(2, "train", "--out", out)
+        self.assertIn(f"{out}: has no checkpoint to continue from; 'mousse train --config", said)
+        self.lab.call(*said.split("'mousse ")[1].split("' starts it again")[0].split(" "))
+        self.assertEqual(harness.steps_of(out)[-1], STEPS)
 
     def one_layer(self):
         out = self.lab.folder / "one-layer"
@@ -301,6 +312,11 @@ class Commands(TrainTest):
         before = (out / "model.safetensors").read_bytes()
         after = (tuned / "checkpoints" / "step-0000000002" / "model.safetensors").read_bytes()
         self.assertEqual(before, after, "lr 0 leaves the weights that it started from")
+        said = self.lab.call("train", "--out", tuned, "--init", out, "--num-iterations", "3", "--ema", "0.9").stderr
+        self.assertIn("continues at step 2 of 3", said)
+        again = ("train", "--out", tuned, "--num-iterations", "4")  # with the weights, not with their average
+        self.assertNotIn("the average of the weights is used", self.lab.call(*again).stderr)
+        self.assertIn(f"did not begin with --init {self.calm}", self.failure(2, *again, "--init", self.calm))
 
     def test_losses_that_are_not_finite(self):
         out = self.copy("broken")

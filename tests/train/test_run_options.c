@@ -7,7 +7,6 @@
 #include "train/row_blocks.h"
 #include "train/run_model.h"
 #include "train/session.h"
-#include "train/unused_options.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -91,10 +90,36 @@ static void model_of_a_run(void **state)
   assert_int_equal(config.n_layer, 7);
   assert_int_equal(run_model_from(&run, NULL, 2000, &config, &error), MOUSSE_INVALID_ARGUMENT);
   tiny_set(&run, "vocab_size", "0");
+  tiny_set(&run, "n_layer", "0");
+  tiny_set(&run, "sequence_length", "16");
   assert_int_equal(run_model_from(&run, &base, 90, &config, &error), MOUSSE_OK);
+  assert_int_equal(config.sequence_len, 16);
   assert_int_equal(config.vocab_size, 100);
   assert_int_equal(config.n_embd, 64);
   assert_int_equal(run_model_from(&run, &base, 101, &config, &error), MOUSSE_INVALID_ARGUMENT);
+}
+
+/* Most of these change a tensor's shape; the number of heads does not. */
+static void model_of_given_weights(void **state)
+{
+  static const char *const cases[][3] = {{"model_dim", "128", "64"},
+                                         {"n_layer", "2", "3"},
+                                         {"n_head", "4", "2"},
+                                         {"vocab_size", "200", "100"}};
+  const gpt_config base = {
+      .vocab_size = 100, .n_layer = 3, .n_head = 2, .n_embd = 64, .sequence_len = 32};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    train_options run;
+    gpt_config config;
+    mo_error error = {{0}};
+    assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+    tiny_set(&run, cases[i][0], cases[i][1]);
+    assert_int_equal(run_model_from(&run, &base, 90, &config, &error), MOUSSE_INVALID_ARGUMENT);
+    assert_non_null(strstr(error.text, "the run starts from has"));
+    tiny_set(&run, cases[i][0], cases[i][2]);
+    assert_int_equal(run_model_from(&run, &base, 90, &config, &error), MOUSSE_OK);
+  }
 }
 
 static void yaml_reads_what_it_writes(void **state)
@@ -216,57 +241,6 @@ static void groups_by_role(void **state)
     groups_close(&groups);
     gpt_params_destroy(params);
   }
-}
-
-/* Options that change nothing without another one are said when they are given. */
-static void unused_options_are_told(void **state)
-{
-  static const struct {
-    const char *name, *value, *needs, *needed;
-  } cases[] = {{"lookahead", "0.5", "wrapper", "lookahead"},
-               {"schedule_free_beta", "0.5", "wrapper", "schedule_free"},
-               {"ema_from", "3", "ema", "0.5"},
-               {"lora_alpha", "3", "lora_rank", "2"},
-               {"warmdown_ratio", "0.5", "scheduler_type", "wsd"},
-               {"sample_prompt", "x", "sample_every", "1"},
-               {"covariance_tokens", "3", "optimizer", "kfac"}};
-  (void)state;
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    char expected[128];
-    train_options run;
-    assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
-    snprintf(expected, sizeof expected, "'%s' has no effect without", cases[i].name);
-    told[0] = '\0';
-    unused_options_tell(&run, &collector);
-    assert_string_equal(told, "");
-    tiny_set(&run, cases[i].name, cases[i].value);
-    unused_options_tell(&run, &collector);
-    assert_non_null(strstr(told, expected));
-    told[0] = '\0';
-    tiny_set(&run, cases[i].needs, cases[i].needed);
-    unused_options_tell(&run, &collector);
-    assert_string_equal(told, "");
-  }
-}
-
-/* A radius that is kept is one of weights that have one. */
-static void a_ball_of_adapters_is_told(void **state)
-{
-  train_options run;
-  (void)state;
-  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
-  tiny_set(&run, "optimizer", "spectral");
-  tiny_set(&run, "opt.radius", "ball");
-  told[0] = '\0';
-  unused_options_tell(&run, &collector);
-  assert_string_equal(told, "");
-  tiny_set(&run, "lora_rank", "2");
-  unused_options_tell(&run, &collector);
-  assert_non_null(strstr(told, "start at 0"));
-  told[0] = '\0';
-  tiny_set(&run, "opt.radius", "pin");
-  unused_options_tell(&run, &collector);
-  assert_string_equal(told, "");
 }
 
 /* What is given for embedding and head counts, and the learning rate that is shown is theirs. */
@@ -554,6 +528,7 @@ int main(void)
       cmocka_unit_test(options),
       cmocka_unit_test(micro_batches_divide),
       cmocka_unit_test(model_of_a_run),
+      cmocka_unit_test(model_of_given_weights),
       scratch_test(yaml_reads_what_it_writes),
       scratch_test(yaml_mistakes),
       cmocka_unit_test(yaml_is_bounded),
@@ -565,8 +540,6 @@ int main(void)
       cmocka_unit_test(there_is_no_law_for_others),
       cmocka_unit_test(scalar_options_count),
       cmocka_unit_test(tall_matrices_are_cut),
-      cmocka_unit_test(unused_options_are_told),
-      cmocka_unit_test(a_ball_of_adapters_is_told),
       cmocka_unit_test(paper_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
-/* test_warnings.c - what a run tells by itself: odd losses, too little room for checkpoints, and
- * the optimizer's own warnings. statvfs, write, the writing of checkpoints and the eigenvalue solvers
- * are replaced by the linker (--wrap), so that a full disk and a matrix without eigenvalues are
- * at hand. */
+/* test_warnings.c - what a run tells by itself: odd losses, too little room for checkpoints, the
+ * optimizer's own warnings, and options that do nothing or go badly together. statvfs, write, the
+ * writing of checkpoints and the eigenvalue solvers are replaced by the linker (--wrap), so that a full
+ * disk and a matrix without eigenvalues are at hand. */
 #include "base/file.h"
 #include "comm/comm.h"
 #include "linalg/lapack.h"
@@ -11,6 +11,7 @@
 #include "train/checkpoint.h"
 #include "train/metrics.h"
 #include "train/train.h"
+#include "train/unused_options.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -280,10 +281,88 @@ static void changes_are_told_once(void **state)
   assert_int_equal(count("group"), 0);
 }
 
+/* Options that change nothing without another one are said when they are given. */
+static void unused_options_are_told(void **state)
+{
+  static const struct {
+    const char *name, *value, *needs, *needed;
+  } cases[] = {{"lookahead", "0.5", "wrapper", "lookahead"},
+               {"schedule_free_beta", "0.5", "wrapper", "schedule_free"},
+               {"ema_from", "3", "ema", "0.5"},
+               {"lora_alpha", "3", "lora_rank", "2"},
+               {"warmdown_ratio", "0.5", "scheduler_type", "wsd"},
+               {"sample_prompt", "x", "sample_every", "1"},
+               {"covariance_tokens", "3", "optimizer", "kfac"}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char expected[128];
+    train_options run;
+    assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+    tiny_set(&run, "init", "model");
+    tiny_set(&run, "scheduler_type", "constant");
+    snprintf(expected, sizeof expected, "'%s' has no effect without", cases[i].name);
+    told[0] = '\0';
+    unused_options_tell(&run, &collector);
+    assert_string_equal(told, "");
+    tiny_set(&run, cases[i].name, cases[i].value);
+    unused_options_tell(&run, &collector);
+    assert_non_null(strstr(told, expected));
+    told[0] = '\0';
+    tiny_set(&run, cases[i].needs, cases[i].needed);
+    unused_options_tell(&run, &collector);
+    assert_string_equal(told, "");
+  }
+}
+
+/* Adapters of nothing, and a schedule twice. */
+static void options_that_go_badly_together_are_told(void **state)
+{
+  static const char *const cases[][5] = {
+      {"lora_rank", "2", "init", "model", "beside random weights"},
+      {"wrapper", "schedule_free", "scheduler_type", "constant", "acts on top of it"}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    train_options run;
+    assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+    tiny_set(&run, cases[i][0], cases[i][1]);
+    told[0] = '\0';
+    unused_options_tell(&run, &collector);
+    assert_non_null(strstr(told, cases[i][4]));
+    told[0] = '\0';
+    tiny_set(&run, cases[i][2], cases[i][3]);
+    unused_options_tell(&run, &collector);
+    assert_string_equal(told, "");
+  }
+}
+
+/* A radius that is kept is one of weights that have one. */
+static void a_ball_of_adapters_is_told(void **state)
+{
+  train_options run;
+  (void)state;
+  assert_int_equal(options_defaults(&run, NULL), MOUSSE_OK);
+  tiny_set(&run, "init", "model");
+  tiny_set(&run, "optimizer", "spectral");
+  tiny_set(&run, "opt.radius", "ball");
+  told[0] = '\0';
+  unused_options_tell(&run, &collector);
+  assert_string_equal(told, "");
+  tiny_set(&run, "lora_rank", "2");
+  unused_options_tell(&run, &collector);
+  assert_non_null(strstr(told, "start at 0"));
+  told[0] = '\0';
+  tiny_set(&run, "opt.radius", "pin");
+  unused_options_tell(&run, &collector);
+  assert_string_equal(told, "");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(alarms_ring_once),
+      cmocka_unit_test(unused_options_are_told),
+      cmocka_unit_test(options_that_go_badly_together_are_told),
+      cmocka_unit_test(a_ball_of_adapters_is_told),
       cmocka_unit_test_setup_teardown(room_is_looked_for_at_the_start, scratch_make,
                                       scratch_remove),
       scratch_test(room_is_not_made_of_the_only_intact_one),

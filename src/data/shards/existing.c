@@ -85,6 +85,9 @@ mousse_status existing_check(const char *out, json_t *recipe, mo_dataset *datase
   *existed = false;
   MO_TRY(mo_path_join(path, sizeof path, out, DATASET_MANIFEST, error));
   if (access(out, F_OK) != 0 || rmdir(out) == 0) return MOUSSE_OK; /* absent, or was empty */
+  if (access(path, F_OK) != 0) /* nothing that one should be told to remove */
+    return mo_fail(error, MOUSSE_IO,
+                   "%s: exists, and is no data set of mousse; give another --out", out);
   if (mo_file_read(NULL, path, LARGEST_MANIFEST, &text, &size, NULL) == MOUSSE_OK) {
     json_t *manifest = NULL;
     (void)mo_json_parse(&manifest, path, text, size, 1 << 21, 0, NULL);

@@ -21,9 +21,23 @@ struct mo_corpus {
   size_t message;       /* with messages: the next one of the source's list */
 };
 
+/* A field that no input can have is a mistake, as where JSON lines are called .json. */
+static mousse_status check_field(const file_list *files, const char *field, mo_error *error)
+{
+  if (field == NULL || strcmp(field, "text") == 0) return MOUSSE_OK;
+  for (uint32_t i = 0; i < files->paths.count; i++)
+    if (source_is_json_lines(file_list_get(files, i))) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "%s: --field is given, and no input is JSON lines; files of them are called "
+                 ".jsonl or .ndjson",
+                 file_list_get(files, 0));
+}
+
 mousse_status corpus_open_files(mo_corpus **opened, const file_list *files,
                                 const corpus_options *options, mo_error *error)
 {
+  if (options->completion == NULL && options->messages == NULL)
+    MO_TRY(check_field(files, options->field, error));
   mo_corpus *c = mo_allocate(NULL, sizeof *c);
   if (c == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "no memory for a corpus");
   c->options = *options;

@@ -77,7 +77,8 @@ typedef struct mo_source mo_source;
 
 mousse_status source_open(mo_source **source, const char *path, const corpus_options *options,
                           mo_error *error);
-void source_close(mo_source *source); /* accepts NULL */
+void source_close(mo_source *source);        /* accepts NULL */
+bool source_is_json_lines(const char *path); /* by its name */
 
 /* Appends the next bytes; *document_ended: the document is complete with them; *file_ended:
  * there is nothing more (and nothing was appended). */

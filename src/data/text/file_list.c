@@ -162,7 +162,7 @@ mousse_status file_list_leave_out(file_list *list, const char *path, mo_error *e
 
 mousse_status file_list_add(file_list *list, const char *path, mo_error *error)
 {
-  return add_below(list, path, 0, error);
+  return add_below(list, strcmp(path, "-") == 0 ? "/dev/stdin" : path, 0, error);
 }
 
 const char *file_list_get(const file_list *list, uint32_t number)

@@ -18,6 +18,7 @@ typedef struct file_list {
 /* From now on no directory that is added has what is at or below this path, or what a writer of it left
  * there when it was killed (mo_is_file_of). A file that is added by its own name is not left out. */
 mousse_status file_list_leave_out(file_list *list, const char *path, mo_error *error);
+/* path: - is standard input. */
 mousse_status file_list_add(file_list *list, const char *path, mo_error *error);
 const char *file_list_get(const file_list *list, uint32_t number);
 void file_list_close(file_list *list);

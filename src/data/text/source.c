@@ -2,7 +2,7 @@
 #include "base/json_text.h"
 #include "base/utf8.h"
 #include "data/text/corpus.h"
-#include "data/text/shard_magic.h"
+#include "data/text/not_text.h"
 #include "data/text/text_stream.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum {
   BLOCK_BYTES = 1 << 16,
-  FIRST_BYTES = 1 << 12, /* looked at to recognise an encoding */
+  FIRST_BYTES = 1 << 12, /* looked at to recognise an encoding, and what is no text */
   LONGEST_LINE = 1 << 26,
   MOST_VALUES = 100000 /* of a line */
 };
@@ -50,12 +50,10 @@ static size_t unpacked_length(const char *path)
   return length;
 }
 
-/* The kind of a file is in its name. */
-static source_kind kind_of(const char *path)
+bool source_is_json_lines(const char *path)
 {
   const size_t length = unpacked_length(path);
-  const bool lines = ends_with(path, length, ".jsonl") || ends_with(path, length, ".ndjson");
-  return lines ? JSON_LINES : TEXT_FILE;
+  return ends_with(path, length, ".jsonl") || ends_with(path, length, ".ndjson");
 }
 
 /* Reads one more block into pending, dropping what was handed on. */
@@ -87,27 +85,6 @@ static bool has_alternating_zeros(const char *data, size_t size)
          ((zeros[0] == 0 && zeros[1] > size / 4) || (zeros[1] == 0 && zeros[0] > size / 4));
 }
 
-/* Of text these bytes make no sense, and bytes of tokens make none as text. */
-static mousse_status refuse_tokens(const char *path, const char *data, size_t size,
-                                   mo_error *error)
-{
-  int32_t header[2];
-  if (size < sizeof header) return MOUSSE_OK;
-  memcpy(header, data, sizeof header);
-  if ((header[0] == SHARD_MAGIC_16 && header[1] == SHARD_VERSION_16) ||
-      (header[0] == SHARD_MAGIC_32 && header[1] == SHARD_VERSION_32))
-    return mo_fail(error, MOUSSE_BAD_FORMAT,
-                   "%s: is a token shard, not text (magic number %d, version %d); 'mousse "
-                   "text SHARD.bin --out FILE' turns it back into text",
-                   path, header[0], header[1]);
-  if (header[0] == SHARD_MAGIC_TARGETS && header[1] == SHARD_VERSION_TARGETS)
-    return mo_fail(error, MOUSSE_BAD_FORMAT,
-                   "%s: belongs to a token shard and is not text (magic number %d, version "
-                   "%d); leave it out",
-                   path, header[0], header[1]);
-  return MOUSSE_OK;
-}
-
 /* A byte order mark is no text: it is dropped. */
 static mousse_status look_at_start(mo_source *s, mo_error *error)
 {
@@ -119,7 +96,7 @@ static mousse_status look_at_start(mo_source *s, mo_error *error)
   while (s->pending.size < FIRST_BYTES && !s->stream_ended) MO_TRY(read_block(s, error));
   const char *data = s->pending.data;
   const size_t size = s->pending.size < FIRST_BYTES ? s->pending.size : FIRST_BYTES;
-  MO_TRY(refuse_tokens(s->path, data, size, error));
+  MO_TRY(not_text_refuse(s->path, data, size, error));
   s->has_mark = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0;
   if (s->has_mark) s->pending_start = 3;
   s->is_utf16 =
@@ -146,7 +123,7 @@ mousse_status source_open(mo_source **opened, const char *path, const corpus_opt
   mo_source *s = mo_allocate(NULL, sizeof *s);
   if (s == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory", path);
   snprintf(s->path, sizeof s->path, "%s", path);
-  s->kind = kind_of(path);
+  s->kind = source_is_json_lines(path) ? JSON_LINES : TEXT_FILE;
   s->field = options->field != NULL ? options->field : "text";
   s->completion = options->completion;
   s->messages = options->messages;
