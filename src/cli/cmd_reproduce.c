@@ -137,12 +137,12 @@ static mousse_status write_report(const cli_invocation *call, const json_t *resu
 }
 
 static mousse_status execute(const cli_invocation *call, const reproduction *what,
-                             study_display *display, mo_error *error)
+                             progress_line *line, mo_error *error)
 {
   json_t *results = NULL;
   int stopped = 0;
   mousse_status status = reproduce(what, &results, &stopped, error);
-  progress_line_end(&display->line);
+  progress_line_end(line);
   if (status != MOUSSE_OK) return status;
   if (stopped != 0) {
     fprintf(stderr, "mousse: stopped, all is saved; the same command continues\n");
@@ -171,7 +171,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const reproduce_values *v = call->values;
   char program[MO_SETTING_PATH], directory[MO_SETTING_PATH], command[1200];
-  study_display display = study_display_start(call->quiet);
+  progress_line line = progress_line_start(call->quiet);
   const char *text = v->text[0] != '\0'                ? v->text
                      : access(default_text, R_OK) == 0 ? default_text
                                                        : NULL;
@@ -189,8 +189,8 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
       .execution = {.program = program,
                     .jobs = v->jobs > 0 ? (int)v->jobs : mo_threads_available(),
                     .stop_diverged = true,
-                    .watch = study_display_watch,
-                    .user = &display},
+                    .watch = study_progress_show,
+                    .user = &line},
   };
   if (v->out[0] != '\0')
     memcpy(directory, v->out, sizeof v->out);
@@ -199,7 +199,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   MO_TRY(choose(call, &what.request, error));
   MO_TRY(study_program(program, error));
   write_command(call, command, sizeof command);
-  return v->dry_run ? show_plan(call, &what, error) : execute(call, &what, &display, error);
+  return v->dry_run ? show_plan(call, &what, error) : execute(call, &what, &line, error);
 }
 
 static void print_figures(void)

@@ -109,7 +109,7 @@ static int fewest_jobs(const study_runs *runs)
 static mousse_status execute(const cli_invocation *call, study_runs *runs, mo_error *error)
 {
   const sweep_values *v = call->values;
-  study_display display = study_display_start(call->quiet);
+  progress_line line = progress_line_start(call->quiet);
   char program[MO_SETTING_PATH];
   int stopped = 0;
   MO_TRY(check_data(runs, error));
@@ -118,11 +118,11 @@ static mousse_status execute(const cli_invocation *call, study_runs *runs, mo_er
       .program = program,
       .jobs = v->jobs > 0 ? (int)v->jobs : fewest_jobs(runs),
       .stop_diverged = v->stop_diverged,
-      .watch = study_display_watch,
-      .user = &display,
+      .watch = study_progress_show,
+      .user = &line,
   };
   const mousse_status status = study_execute(runs, &how, &stopped, error);
-  study_display_end(&display, runs);
+  study_progress_end(&line, runs);
   if (status != MOUSSE_OK) return status;
   if (!call->quiet) MO_TRY(study_print_table(runs, error));
   if (stopped != 0) {

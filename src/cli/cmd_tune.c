@@ -122,7 +122,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const tune_values *v = call->values;
   char directory[MO_SETTING_PATH], program[MO_SETTING_PATH];
-  study_display display = study_display_start(call->quiet);
+  progress_line line = progress_line_start(call->quiet);
   int stopped = 0;
   choose_directory(&v->run.run, directory);
   MO_TRY(check_run(&v->run.run, directory, error));
@@ -134,11 +134,11 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
       .execution = {.program = program,
                     .jobs = v->jobs > 0 ? (int)v->jobs : study_jobs(&v->run.run),
                     .stop_diverged = true,
-                    .watch = study_display_watch,
-                    .user = &display}};
+                    .watch = study_progress_show,
+                    .user = &line}};
   tune_search trials;
   mousse_status status = tune_execute(&trials, &request, &stopped, error);
-  study_display_end(&display, &trials.runs);
+  study_progress_end(&line, &trials.runs);
   if (status == MOUSSE_OK) status = finish(call, &trials, stopped, error);
   tune_close(&trials);
   return status;

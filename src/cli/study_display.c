@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "base/wording.h"
 #include "cli/table.h"
+#include "study/progress.h"
 #include "study/run_mean.h"
-#include "train/run_model.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,61 +15,27 @@
 #include <string.h>
 #include <unistd.h>
 
-study_display study_display_start(bool quiet)
+static void show(progress_line *line, const study_runs *runs)
 {
-  return (study_display){
-      .line = progress_line_start(quiet), .started = mo_seconds(), .steps_before = -1};
-}
-
-/* A step of a model with so many weights in its layers is so much work. */
-static double weight(const study_run *r)
-{
-  gpt_config config;
-  if (run_model_from(&r->run, NULL, 0, &config, NULL) != MOUSSE_OK) return 1;
-  return (double)config.n_layer * (double)config.n_embd * (double)config.n_embd *
-         (double)r->run.batch_size * (double)config.sequence_len;
-}
-
-static void count_work(const study_runs *runs, double *done, double *all)
-{
-  *done = *all = 0;
-  for (size_t i = 0; i < runs->count; i++) {
-    const study_run *r = &runs->runs[i];
-    const bool ended = study_run_ended(r);
-    const double steps = (double)r->run.num_iterations, w = weight(r);
-    *all += steps * w;
-    *done += (ended ? steps : fmin((double)r->course.step, steps)) * w;
-  }
-}
-
-static void show(study_display *d, const study_runs *runs)
-{
-  double done = 0, all = 0;
-  char label[64], left[WORDING_SIZE + 8] = "", diverged[32], failed[32];
-  count_work(runs, &done, &all);
-  if (d->steps_before < 0) d->steps_before = done;
-  if (done > d->steps_before)
-    snprintf(
-        left, sizeof left, "%s left",
-        MO_DURATION((all - done) * (mo_seconds() - d->started) / (done - d->steps_before)));
-  snprintf(label, sizeof label, "%zu/%zu runs", study_count(runs, STUDY_COMPLETE), runs->count);
+  const study_progress p = study_progress_of(runs, mo_seconds());
+  char label[64], left[WORDING_SIZE + 8], diverged[32], failed[32];
+  snprintf(label, sizeof label, "%zu/%zu runs", p.ended, runs->count);
   snprintf(diverged, sizeof diverged, "%zu diverged", study_count(runs, STUDY_DIVERGED));
   snprintf(failed, sizeof failed, "%zu failed", study_count(runs, STUDY_FAILED));
+  snprintf(left, sizeof left, "%s left", MO_DURATION(p.seconds_left));
   const char *const fields[] = {diverged, failed, left};
-  progress_line_show(&d->line, label, all > 0 ? done / all : 1, fields,
-                     left[0] != '\0' ? 3 : 2);
+  progress_line_show(line, label, p.fraction, fields, isnan(p.seconds_left) ? 2 : 3);
 }
 
-void study_display_watch(void *display, const study_runs *runs)
+void study_progress_show(void *line, const study_runs *runs)
 {
-  study_display *d = display;
-  if (progress_line_due(&d->line)) show(d, runs);
+  if (progress_line_due(line)) show(line, runs);
 }
 
-void study_display_end(study_display *display, const study_runs *runs)
+void study_progress_end(progress_line *line, const study_runs *runs)
 {
-  if (runs->count > 0) show(display, runs); /* none, where it failed before the first */
-  progress_line_end(&display->line);
+  if (runs->count > 0) show(line, runs); /* none, where it failed before the first */
+  progress_line_end(line);
 }
 
 static int by_loss(const void *a, const void *b)

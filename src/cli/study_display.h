@@ -6,15 +6,9 @@
 #include "cli/progress.h"
 #include "study/runs.h"
 
-typedef struct study_display {
-  progress_line line;
-  double started;      /* seconds */
-  double steps_before; /* that were taken when it started; negative: not known yet */
-} study_display;
-
-study_display study_display_start(bool quiet);
-void study_display_watch(void *display, const study_runs *runs);
-void study_display_end(study_display *display, const study_runs *runs);
+/* On a progress line: how many have ended, and how long the others will take. */
+void study_progress_show(void *line, const study_runs *runs);
+void study_progress_end(progress_line *line, const study_runs *runs);
 
 /* All runs with state, steps, losses; complete ones first, best first. */
 mousse_status study_print_table(const study_runs *runs, mo_error *error);

@@ -51,6 +51,7 @@ mousse_status run_child_start(study_run *r, const char *program, mo_error *error
   r->started = mo_seconds();
   r->state = STUDY_RUNNING;
   r->asked_to_stop = false;
+  r->steps_before = r->course.step;
   loss_watch_start(&r->course);
   return MOUSSE_OK;
 }

@@ -61,9 +61,10 @@ typedef struct study_run {
   loss_rule rule;
   loss_watch course;
   pid_t child;
-  double started;
-  bool asked_to_stop; /* since it was started */
-  bool archived;      /* known from an archive alone: it has no files */
+  double started;        /* by this process; 0: it was not */
+  uint64_t steps_before; /* that it had then */
+  bool asked_to_stop;    /* since it was started */
+  bool archived;         /* known from an archive alone: it has no files */
 } study_run;
 
 /* A growing list of runs in one directory. */
