@@ -194,11 +194,13 @@ static void multiply_copied(const product *p, gemm_block block)
 }
 
 /* Does the processor begin two products of 512 bits in a cycle? AMD's up to Zen 4 begin one, and their
- * first-level cache has no room for two panels. */
+ * first-level cache has no room for two panels; those since Zen 5 are told by an instruction that
+ * they alone have. */
 static bool begins_two(void)
 {
 #if defined(__x86_64__)
-  return __builtin_cpu_is("intel");
+  return __builtin_cpu_is("intel") ||
+         (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512vp2intersect"));
 #else
   return false;
 #endif
