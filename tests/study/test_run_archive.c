@@ -175,6 +175,14 @@ static void lines_of_others_stay(void **state)
   assert_int_equal(mo_file_read(NULL, path, 1 << 24, &text, &size, &error), MOUSSE_OK);
   assert_string_equal(text, damaged);
   mo_release(NULL, text, size + 1);
+
+  mo_buffer many = {0}; /* values, each of which would take a hundred bytes */
+  add(&many, "{\"name\": \"a\", \"of\": [0");
+  for (int i = 0; i < 70000; i++) add(&many, ",0");
+  add(&many, "]}\n");
+  path = scratch_write(state, "many.jsonl", many.data, many.size);
+  assert_int_equal(run_archive_write(&where, path, &error), MOUSSE_BAD_FORMAT);
+  mo_buffer_close(&many);
 }
 
 /* What another study adds while this one wants to is there when this one reads the file. */
