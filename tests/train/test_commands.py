@@ -317,6 +317,11 @@ class Commands(TrainTest):
         again = ("train", "--out", tuned, "--num-iterations", "4")  # with the weights, not with their average
         self.assertNotIn("the average of the weights is used", self.lab.call(*again).stderr)
         self.assertIn(f"did not begin with --init {self.calm}", self.failure(2, *again, "--init", self.calm))
+        asked = self.lab.folder / "tuned.yaml"  # which would then be what the run's config.yaml says
+        asked.write_text(f"init: {self.calm}\ndata_dir: {self.lab.data}\nbatch_size: 2\nnum_iterations: 5\n")
+        again = ("train", "--config", asked, "--out", tuned)
+        self.assertIn(f"did not begin with --init {self.calm}", self.failure(2, *again))
+        self.lab.call(*again, "--init", out)
 
     def test_losses_that_are_not_finite(self):
         out = self.copy("broken")
