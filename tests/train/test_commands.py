@@ -314,6 +314,9 @@ class Commands(TrainTest):
         self.assertEqual(before, after, "lr 0 leaves the weights that it started from")
         said = self.lab.call("train", "--out", tuned, "--init", out, "--num-iterations", "3", "--ema", "0.9").stderr
         self.assertIn("continues at step 2 of 3", said)
+        said = self.lab.call("train", "--init", tuned, "--data-dir", self.lab.data, "--out", self.lab.folder / "retuned",
+                             "--num-iterations", "1", "--batch-size", "2").stderr
+        self.assertEqual(said.count("the average of the weights is used"), 1, said)
         again = ("train", "--out", tuned, "--num-iterations", "4")  # with the weights, not with their average
         self.assertNotIn("the average of the weights is used", self.lab.call(*again).stderr)
         self.assertIn(f"did not begin with --init {self.calm}", self.failure(2, *again, "--init", self.calm))
