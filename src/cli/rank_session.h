@@ -5,7 +5,7 @@
 #include "comm/launch.h"
 
 /* [collective] Joins the other ranks, if a launcher started any, and takes a fair share of the
- * machine's threads. A rank that waits longer than `seconds` (0: never) ends the job. */
+ * machine's threads. A rank that waits longer than rank 0's `seconds` (0: never) ends the job. */
 mousse_status rank_session_open(mo_launch *cluster, double seconds, mo_error *error);
 
 /* [collective] Leaves them. A failure is told here, once for all ranks, and taken out of error;

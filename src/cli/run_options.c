@@ -65,6 +65,25 @@ static mousse_status check_init(const train_options *flags, const train_options 
       flags->out[0] != '\0' ? flags->out : flags->checkpoint_dir, flags->init);
 }
 
+/* The same where a file says what is to be trained: of a run that is there, only its beginning is read. */
+static mousse_status check_init_of_file(const run_values *v, const run_values *given,
+                                        mo_error *error)
+{
+  char path[4096];
+  train_options asked = v->run, own;
+  const train_options *flags = &given->run;
+  if (flags->init[0] != '\0') memcpy(asked.init, flags->init, sizeof asked.init);
+  if (flags->out[0] != '\0') memcpy(asked.out, flags->out, sizeof asked.out);
+  if (flags->checkpoint_dir[0] != '\0')
+    memcpy(asked.checkpoint_dir, flags->checkpoint_dir, sizeof asked.checkpoint_dir);
+  if (asked.init[0] == '\0') return MOUSSE_OK;
+  MO_TRY(find_own_config(&asked, path, sizeof path, error));
+  if (path[0] == '\0') return MOUSSE_OK;
+  MO_TRY(options_defaults(&own, error));
+  MO_TRY(options_read(&own, path, NULL, error));
+  return check_init(&asked, &own, error);
+}
+
 mousse_status run_options_configure(void *values, const void *flags, bool quiet,
                                     mo_error *error)
 {
@@ -72,8 +91,10 @@ mousse_status run_options_configure(void *values, const void *flags, bool quiet,
   const run_values *given = flags;
   const run_notices *notices = quiet ? &run_notices_none : &run_notices_print;
   char path[4096];
-  if (given->config[0] != '\0')
-    return run_options_written(options_read(&v->run, given->config, notices, error));
+  if (given->config[0] != '\0') {
+    MO_TRY(run_options_written(options_read(&v->run, given->config, notices, error)));
+    return check_init_of_file(v, given, error);
+  }
   MO_TRY(find_own_config(&given->run, path, sizeof path, error));
   if (path[0] == '\0') return MOUSSE_OK;
   MO_TRY(options_read(&v->run, path, notices, error));

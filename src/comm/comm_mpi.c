@@ -227,6 +227,8 @@ mousse_status mo_launch_open(mo_launch *launch, double seconds, mo_watchdog_fn h
   if (status != MOUSSE_OK)
     return mo_fail(error, status, "could not set up communication with the other ranks: %s",
                    mousse_status_text(status));
+  /* That of a run's config.yaml, which only rank 0 need have. */
+  MPI_Bcast(&seconds, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   if (seconds > 0 &&
       mo_watchdog_start(&launch->watchdog, launch->comm.rank, seconds, hung, end_job))
     ((mpi_ranks *)launch->comm.context)->watchdog = &launch->watchdog;

@@ -23,7 +23,7 @@ typedef struct mo_launch {
 /* From the environment: whether a launcher started this process as one of several. */
 bool mo_launch_launched(void);
 
-/* [collective] A rank that waits for others longer than `seconds` (0: as long as it takes)
+/* [collective] A rank that waits for others longer than rank 0's `seconds` (0: as long as it takes)
  * calls `hung`, then the job is ended. */
 mousse_status mo_launch_open(mo_launch *launch, double seconds, mo_watchdog_fn hung,
                              mo_error *error);

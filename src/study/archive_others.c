@@ -1,8 +1,9 @@
 /* archive_others.c - see archive_others.h. */
 #include "study/archive_others.h"
 
+#include "base/json_text.h"
+
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +12,9 @@ enum { LARGEST_ARCHIVE = 1 << 30 };
 
 static mousse_status read_name(archive_others *o, mo_error *error)
 {
-  json_t *line = json_loadb(o->text + o->at, o->length, JSON_REJECT_DUPLICATES, NULL);
+  json_t *line = NULL;
+  if (mo_json_line(&line, o->text + o->at, o->length, MO_JSON_FEW, NULL) == MOUSSE_NO_MEMORY)
+    return mo_fail(error, MOUSSE_NO_MEMORY, "%.300s: no memory to read it", o->path);
   const char *name = json_string_value(json_object_get(line, "name"));
   const bool fits = name != NULL && strlen(name) < sizeof o->name;
   if (fits) memcpy(o->name, name, strlen(name) + 1);

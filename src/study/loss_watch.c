@@ -54,6 +54,7 @@ static loss_verdict take_line(loss_watch *w, const char *text, size_t size,
   if (metrics_line_read(&line, text, size, NULL) != MOUSSE_OK) return LOSS_FINE;
   if (line.kind == METRICS_VALIDATION) {
     w->val_loss = line.loss;
+    if (line.step > w->step) w->step = line.step; /* early archives left out the last steps */
     if (is_hopeless(&line, rule)) verdict = LOSS_HOPELESS;
   }
   if (line.kind == METRICS_STEP) {

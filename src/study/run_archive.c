@@ -10,10 +10,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 enum { KEPT_STEPS = 32 };
@@ -241,7 +243,19 @@ static mousse_status pack_all(const archived_study *study, archive_others *other
   return status == MOUSSE_OK ? archive_others_write(others, NULL, writer, error) : status;
 }
 
-mousse_status run_archive_write(const archived_study *study, const char *path, mo_error *error)
+/* Lines that another study adds between our reading and our writing would be lost. The lock is on the
+ * folder, as the file itself is replaced; where folders cannot be locked, as on some network drives, it
+ * is done without. Returns what to close; -1: nothing. */
+static int lock_folder(const char *path)
+{
+  char folder[4096];
+  if (mo_path_parent(folder, sizeof folder, path, NULL) != MOUSSE_OK) return -1;
+  const int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  while (descriptor >= 0 && flock(descriptor, LOCK_EX) != 0 && errno == EINTR) continue;
+  return descriptor;
+}
+
+static mousse_status add_runs(const archived_study *study, const char *path, mo_error *error)
 {
   mo_writer writer;
   archive_others others;
@@ -255,5 +269,13 @@ mousse_status run_archive_write(const archived_study *study, const char *path, m
       mo_writer_abandon(&writer);
   }
   archive_others_close(&others);
+  return status;
+}
+
+mousse_status run_archive_write(const archived_study *study, const char *path, mo_error *error)
+{
+  const int lock = lock_folder(path);
+  const mousse_status status = add_runs(study, path, error);
+  if (lock >= 0) close(lock);
   return status;
 }

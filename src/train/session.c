@@ -45,7 +45,7 @@ static mousse_status initialise(train_session *s, const run_notices *notices, mo
     gpt_params_initialise(s->params, (uint64_t)s->run->seed, options_threads(s->run));
     return MOUSSE_OK;
   }
-  MO_TRY(model_files_find(&files, s->run->init, notices, error));
+  MO_TRY(model_files_find(&files, s->run->init, NULL, error)); /* told with the model */
   MO_TRY(model_files_weights(&files, s->params, error));
   gpt_initialise_adapters(s->params, (uint64_t)s->run->seed, options_threads(s->run));
   run_notify(notices, "weights from %s", files.weights);

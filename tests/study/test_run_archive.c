@@ -4,8 +4,13 @@
 #include "study/run_archive.h"
 #include "study/run_record.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { STEPS = 1200 };
 #define HISTORY(train)                                                                         \
@@ -170,6 +175,44 @@ static void lines_of_others_stay(void **state)
   assert_int_equal(mo_file_read(NULL, path, 1 << 24, &text, &size, &error), MOUSSE_OK);
   assert_string_equal(text, damaged);
   mo_release(NULL, text, size + 1);
+
+  mo_buffer many = {0}; /* values, each of which would take a hundred bytes */
+  add(&many, "{\"name\": \"a\", \"of\": [0");
+  for (int i = 0; i < 70000; i++) add(&many, ",0");
+  add(&many, "]}\n");
+  path = scratch_write(state, "many.jsonl", many.data, many.size);
+  assert_int_equal(run_archive_write(&where, path, &error), MOUSSE_BAD_FORMAT);
+  mo_buffer_close(&many);
+}
+
+/* What another study adds while this one wants to is there when this one reads the file. */
+static void studies_write_one_after_the_other(void **state)
+{
+  static const char line[] = "{\"name\": \"z\", \"of\": \"another\"}\n";
+  char *text = NULL;
+  size_t size = 0;
+  int end = 0;
+  make_run(state, "here");
+  const int other = open(*state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  assert_int_equal(flock(other, LOCK_EX), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(other);
+    pack(state, "here", "runs.jsonl");
+    _exit(0);
+  }
+  const struct timespec moment = {.tv_nsec = 10000000};
+  /* One that does not wait ends in this time. */
+  for (int i = 0; i < 30 && waitpid(child, &end, WNOHANG) == 0; i++) nanosleep(&moment, NULL);
+  scratch_write(state, "runs.jsonl", line, strlen(line));
+  close(other);
+  waitpid(child, &end, 0);
+  assert_int_equal(
+      mo_file_read(NULL, scratch_path(state, "runs.jsonl"), 1 << 24, &text, &size, NULL),
+      MOUSSE_OK);
+  assert_memory_equal(text, "{\"name\":\"long\"", 14);
+  assert_non_null(strstr(text, line));
+  mo_release(NULL, text, size + 1);
 }
 
 /* Steps of all kinds remain: a refresh every 10 steps is met in a tenth of them. */
@@ -258,6 +301,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       scratch_test(a_thinned_run_keeps_its_median_and_its_end),
       scratch_test(lines_of_others_stay),
+      scratch_test(studies_write_one_after_the_other),
       scratch_test(thinning_keeps_out_of_step),
       scratch_test(both_files_of_options_come_back),
       scratch_test(old_lines_tell_what_they_have),

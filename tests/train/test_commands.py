@@ -314,9 +314,17 @@ class Commands(TrainTest):
         self.assertEqual(before, after, "lr 0 leaves the weights that it started from")
         said = self.lab.call("train", "--out", tuned, "--init", out, "--num-iterations", "3", "--ema", "0.9").stderr
         self.assertIn("continues at step 2 of 3", said)
+        said = self.lab.call("train", "--init", tuned, "--data-dir", self.lab.data, "--out", self.lab.folder / "retuned",
+                             "--num-iterations", "1", "--batch-size", "2").stderr
+        self.assertEqual(said.count("the average of the weights is used"), 1, said)
         again = ("train", "--out", tuned, "--num-iterations", "4")  # with the weights, not with their average
         self.assertNotIn("the average of the weights is used", self.lab.call(*again).stderr)
         self.assertIn(f"did not begin with --init {self.calm}", self.failure(2, *again, "--init", self.calm))
+        asked = self.lab.folder / "tuned.yaml"  # which would then be what the run's config.yaml says
+        asked.write_text(f"init: {self.calm}\ndata_dir: {self.lab.data}\nbatch_size: 2\nnum_iterations: 5\n")
+        again = ("train", "--config", asked, "--out", tuned)
+        self.assertIn(f"did not begin with --init {self.calm}", self.failure(2, *again))
+        self.lab.call(*again, "--init", out)
 
     def test_losses_that_are_not_finite(self):
         out = self.copy("broken")

@@ -130,7 +130,7 @@ class ForeignFiles(TrainTest):
             words = self.lab.command(self.lab.folder / "memory-wide", "mousse", 1, "--model-dim", 256)
             run = self.lab.call(*words, check=False, timeout=60, env=dict(os.environ, OPENBLAS_NUM_THREADS="1"),
                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
-            self.assertIn(run.returncode, (0, 1), run.stderr)
+            self.assertIn(run.returncode, (0, 1, 127), run.stderr)  # 127: not even its libraries fit
 
     def test_a_limit_on_file_sizes_is_told(self):
         def small():
