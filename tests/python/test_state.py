@@ -127,6 +127,28 @@ class Saving(unittest.TestCase):
             other.load_state_dict(saved)
         self.assertEqual(other.state_dict(), before)
 
+    def test_parameters_in_another_group(self):
+        """A state finds its parameter by name, but the saved options come back group by group."""
+        def optimizer_for(first, second):
+            groups = []
+            for names, lr in ((first, 0.5), (second, 0.25)):
+                params = [torch.nn.Parameter(torch.ones(4, 4)) for _ in names]
+                for param in params:
+                    param.grad = torch.ones(4, 4)
+                groups.append({"params": params, "names": list(names), "lr": lr})
+            return mousse.torch.Muon(groups)
+
+        first = optimizer_for("ab", "cd")
+        first.step()
+        saved = first.state_dict()
+        optimizer_for("ba", "dc").load_state_dict(saved)
+        for names in (("cd", "ab"), ("ac", "bd")):
+            other = optimizer_for(*names)
+            before = other.state_dict()
+            with self.assertRaisesRegex(mousse.BadFormat, "group 0 has 'c', which was saved in another group"):
+                other.load_state_dict(saved)
+            self.assertEqual(other.state_dict(), before)
+
     def test_groups_that_are_described_otherwise(self):
         """A state of the whole matrix is not one of its blocks, though torch would take over how it was described."""
         def optimizer_for(**layout):

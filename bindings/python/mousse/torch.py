@@ -337,6 +337,10 @@ class Optimizer(torch.optim.Optimizer):
         mine, theirs = _names(self.param_groups), _names(saved)
         known = set(theirs)
         if set(mine) == known:
+            for number, (now, then) in enumerate(zip(_by_group(self.param_groups), _by_group(saved))):
+                if now - then:
+                    raise BadFormat(f"group {number} has {min(now - then)!r}, which was saved in another group, and options "
+                                    "are those of the saved groups: make the groups as they were saved, in the same order")
             return True
         for now, then in zip(mine, theirs):
             if now != then and now in known:
@@ -407,6 +411,11 @@ def _names(groups):
         given = group.get("names")
         found += numbers if given is None else _listed(given, group["params"])
     return found
+
+
+def _by_group(groups):
+    names = iter(_names(groups))
+    return [{name for _, name in zip(group["params"], names)} for group in groups]
 
 
 def _refuse_tied_copies(slots):
