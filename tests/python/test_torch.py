@@ -269,6 +269,14 @@ class Loops(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "mine"):
             optimizer.step()
 
+        def once(*told):
+            optimizer.observe(None)
+            fail(*told)
+        optimizer.observe(once)
+        with self.assertRaisesRegex(KeyError, "mine"):
+            optimizer.step()
+        optimizer.step()
+
     def test_what_an_observer_raises_comes_after_a_whole_step(self):
         """Also for a parameter that is copied to the library and back; one without a gradient is left alone."""
         sliced, plain, idle = (torch.nn.Parameter(torch.ones(4, 8)[:, ::2]), torch.nn.Parameter(torch.ones(4)),

@@ -240,10 +240,12 @@ class Core:
     def step(self) -> None:
         """One step. Python's lock is released meanwhile."""
         self._told.clear()
+        observer = self._observer
         status = lib.mousse_step(self.handle)
-        if self._observer is not None and self._observer.raised is not None:
-            raised, self._observer.raised = self._observer.raised, None
-            raise raised
+        for each in (observer, self._observer):  # it may have put another one in its place
+            if each is not None and each.raised is not None:
+                raised, each.raised = each.raised, None
+                raise raised
         self._check(status)
         self._warn()
 
