@@ -354,6 +354,12 @@ class Loops(unittest.TestCase):
             group[key] = value
             with self.assertRaisesRegex(ValueError, "other parameters, names, algorithms or layouts"):
                 optimizer.step()
+            threads = torch.get_num_threads()
+            torch.set_num_threads(threads + 1)  # for which the library's object is made anew
+            for call in (optimizer.step, optimizer.evaluation_weights):
+                with self.assertRaisesRegex(ValueError, "other parameters, names, algorithms or layouts"):
+                    call()
+            torch.set_num_threads(threads)
             group.clear()
             group.update(before)
         optimizer.step()

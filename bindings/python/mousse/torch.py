@@ -172,15 +172,18 @@ class Optimizer(torch.optim.Optimizer):
     def _step(self):
         if self._evaluated is not None:
             raise InvalidArgument("a step is not for the weights of evaluating(): take it after the with statement")
+        self._refuse_changed_groups()
         if self._core is not None and self._must_rebuild():
             self._rebuild_later()
         if self._core is None:
             self._build()
-        elif self._members != self._grouped():
-            raise InvalidArgument("param_groups have other parameters, names, algorithms or layouts than in the last step, "
-                                  "and state is kept for those: use add_param_group, or make a new optimizer")
         self._push_options()
         self._update()
+
+    def _refuse_changed_groups(self):
+        if self._core is not None and self._members != self._grouped():
+            raise InvalidArgument("param_groups have other parameters, names, algorithms or layouts than in the last step, "
+                                  "and state is kept for those: use add_param_group, or make a new optimizer")
 
     def _update(self):
         gradients, addresses = [], []
@@ -252,6 +255,7 @@ class Optimizer(torch.optim.Optimizer):
         without either, the values themselves. With several processes, called by all of them."""
         if self._evaluated is not None:
             raise InvalidArgument("inside of evaluating() the parameters are the weights to evaluate with")
+        self._refuse_changed_groups()
         if self._core is not None and (self._must_rebuild() or not all(slot.is_as_described() for slot in self._slots)):
             self._rebuild_later()
         if self._core is None:
