@@ -427,6 +427,10 @@ class Loops(unittest.TestCase):
         self.assertEqual(made[0]["algorithm"], "mousse")
         with self.assertRaisesRegex(ValueError, "no parameter 'nope'"):
             mousse.torch.groups(Odd(), roles={"table": "matrix", "nope": "head"})
+        frozen = model()
+        frozen[1].requires_grad_(False)
+        with self.assertRaisesRegex(ValueError, "'1.weight' that needs a gradient"):
+            mousse.torch.groups(frozen, roles={"1.weight": "head"})
         with contextlib.redirect_stdout(io.StringIO()):
             self.assertEqual(mousse.torch.groups(torch.nn.ReLU(), verbose=True), [])
         roles = {g["algorithm"]: g["names"] for g in mousse.torch.groups(model(), rest="lion")}
