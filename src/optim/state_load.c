@@ -104,12 +104,20 @@ static bool is_ours(const char *name)
   return strcmp(name, "master") == 0 || mo_wrapper_array(name);
 }
 
-static size_t wrapper_arrays(const mo_param *param)
+/* An array that is needed and was not there. */
+static void check_there(mo_loading *l, const mo_param *param, const bool *there, bool *fits)
 {
-  size_t count = 0;
-  for (size_t i = param->algorithm_arrays; i < param->array_count; i++)
-    count += mo_wrapper_array(param->arrays[i].name);
-  return count;
+  for (size_t i = 0; i < param->array_count; i++) {
+    const char *name = param->arrays[i].name;
+    const bool wrapped = i >= param->algorithm_arrays && mo_wrapper_array(name);
+    char what[160];
+    if (there[i] || (i >= param->algorithm_arrays && !wrapped)) continue;
+    snprintf(what, sizeof what, "lacks the array '%.60s'%s", name,
+             !wrapped                       ? ""
+             : strcmp(name, "average") == 0 ? ", which the option average needs"
+                                            : ", which the option wrapper needs");
+    does_not_fit(l, param, fits, what);
+  }
 }
 
 /* Before version 4 nothing says whether there had been a first step: `steps` may have been set
@@ -129,8 +137,8 @@ static void get_arrays(mo_loading *l, const mo_param *param, mo_state_record *r,
 {
   const uint32_t arrays = mo_loading_u32(l);
   uint64_t signs = 0;
-  bool moments = false;
-  size_t next = 0, found_ours = 0;
+  bool moments = false, there[MO_MAX_ARRAYS] = {false};
+  size_t next = 0;
   for (uint32_t i = 0; mo_loading_good(l) && i < arrays; i++) {
     char name[MO_NAME_LIMIT + 1], what[200];
     mo_loading_text(l, name);
@@ -147,7 +155,7 @@ static void get_arrays(mo_loading *l, const mo_param *param, mo_state_record *r,
       keep = false;
     }
     next += keep && found < param->algorithm_arrays;
-    found_ours += keep && mo_wrapper_array(name);
+    if (keep) there[found] = true;
     const float largest =
         mo_loading_floats(l, keep ? param : NULL, found, count, keep && is_turned(l, param, r));
     if (keep && largest > 0.0f) {
@@ -156,8 +164,7 @@ static void get_arrays(mo_loading *l, const mo_param *param, mo_state_record *r,
     }
   }
   if (*fits && l->version < 4) r->flags = guess_flags(param, r->steps, signs, moments);
-  if (*fits && (next < param->algorithm_arrays || found_ours < wrapper_arrays(param)))
-    does_not_fit(l, param, fits, "lacks an array");
+  if (*fits) check_there(l, param, there, fits);
 }
 
 /* The parameter that the stream comes to next, marked as seen; NULL: there is none here. */

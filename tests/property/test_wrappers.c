@@ -223,7 +223,7 @@ static void test_state_without_it(void **state)
   rig_step(&plain, 1);
   rig_save(&plain, &saved);
   assert_int_equal(mousse_load(wrapped.opt, blob_read, &saved), MOUSSE_BAD_FORMAT);
-  assert_error_mentions(wrapped.opt, "lacks an array");
+  assert_error_mentions(wrapped.opt, "lacks the array 'base', which the option wrapper needs");
   blob_free(&saved);
   rig_step(&wrapped, 1);
   rig_save(&wrapped, &saved);

@@ -44,6 +44,10 @@ class Arrays(unittest.TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             mousse.numpy.Optimizer({"w": numbers(4, 6)}, "adamw", beta2=0.9, clip_norm=1.0).load(saved)
+            other = mousse.numpy.Optimizer({"w": numbers(4, 6)}, "adamw", beta2=0.99)
+            with self.assertRaisesRegex(mousse.BadFormat, "checksum"):
+                other.load(saved[:-1] + bytes([saved[-1] ^ 1]))
+            other.step({"w": numbers(4, 6)})  # does not warn of the load that failed
 
     def test_deepcopy_and_pickle(self):
         for duplicate in (copy.deepcopy, lambda pair: pickle.loads(pickle.dumps(pair))):

@@ -4,11 +4,9 @@ import io
 import os
 import pathlib
 import pickle
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from unittest import mock
 
@@ -127,6 +125,28 @@ class Saving(unittest.TestCase):
             other.load_state_dict(saved)
         self.assertEqual(other.state_dict(), before)
 
+    def test_parameters_in_another_group(self):
+        """A state finds its parameter by name, but the saved options come back group by group."""
+        def optimizer_for(first, second):
+            groups = []
+            for names, lr in ((first, 0.5), (second, 0.25)):
+                params = [torch.nn.Parameter(torch.ones(4, 4)) for _ in names]
+                for param in params:
+                    param.grad = torch.ones(4, 4)
+                groups.append({"params": params, "names": list(names), "lr": lr})
+            return mousse.torch.Muon(groups)
+
+        first = optimizer_for("ab", "cd")
+        first.step()
+        saved = first.state_dict()
+        optimizer_for("ba", "dc").load_state_dict(saved)
+        for names in (("cd", "ab"), ("ac", "bd")):
+            other = optimizer_for(*names)
+            before = other.state_dict()
+            with self.assertRaisesRegex(mousse.BadFormat, "group 0 has 'c', which was saved in another group"):
+                other.load_state_dict(saved)
+            self.assertEqual(other.state_dict(), before)
+
     def test_groups_that_are_described_otherwise(self):
         """A state of the whole matrix is not one of its blocks, though torch would take over how it was described."""
         def optimizer_for(**layout):
@@ -208,15 +228,16 @@ class Saving(unittest.TestCase):
     def test_kills(self):
         """Killed again and again, the run ends in the weights of one that was not."""
         with tempfile.TemporaryDirectory() as folder:
-            command = [sys.executable, __file__, "run", folder]
-            for wait in (0.9, 1.1, 1.3):
-                process = subprocess.Popen(command)
-                deadline = time.monotonic() + wait
-                while time.monotonic() < deadline and process.poll() is None:
-                    time.sleep(0.01)
-                process.send_signal(signal.SIGKILL)
-                process.wait()
-            subprocess.run(command, check=True)
+            command, last = [sys.executable, __file__, "run", folder], 0
+            for _ in range(3):
+                with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+                    process.stdin.write("\n" * 10)
+                    process.stdin.flush()
+                    taken = [int(process.stdout.readline()) for _ in range(5)]
+                    process.kill()  # at one of the next five steps
+                self.assertGreater(taken[0], last)  # it went on from there
+                last = taken[-1]
+            subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             ended = torch.load(pathlib.Path(folder) / "state")["model"]
         net = model()
         train(net, optimizer_of(net), 0, 60)
@@ -224,7 +245,8 @@ class Saving(unittest.TestCase):
 
 
 def run(folder):
-    """60 steps that begin where the folder's last state is; saved by renaming after every one."""
+    """60 steps that begin where the folder's last state is; saved by renaming after every one. Each waits for a line, or
+    for there to be no more."""
     path, net = pathlib.Path(folder) / "state", model()
     optimizer, step = optimizer_of(net), 0
     if path.exists():
@@ -233,10 +255,12 @@ def run(folder):
         optimizer.load_state_dict(saved["optimizer"])
         step = saved["step"]
     while step < 60:
+        sys.stdin.readline()
         train(net, optimizer, step, step + 1)
         step += 1
         torch.save({"model": net.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, f"{path}.new")
         os.replace(f"{path}.new", path)
+        print(step, flush=True)
 
 
 if __name__ == "__main__":

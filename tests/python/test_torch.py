@@ -269,6 +269,14 @@ class Loops(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "mine"):
             optimizer.step()
 
+        def once(*told):
+            optimizer.observe(None)
+            fail(*told)
+        optimizer.observe(once)
+        with self.assertRaisesRegex(KeyError, "mine"):
+            optimizer.step()
+        optimizer.step()
+
     def test_what_an_observer_raises_comes_after_a_whole_step(self):
         """Also for a parameter that is copied to the library and back; one without a gradient is left alone."""
         sliced, plain, idle = (torch.nn.Parameter(torch.ones(4, 8)[:, ::2]), torch.nn.Parameter(torch.ones(4)),
@@ -346,6 +354,12 @@ class Loops(unittest.TestCase):
             group[key] = value
             with self.assertRaisesRegex(ValueError, "other parameters, names, algorithms or layouts"):
                 optimizer.step()
+            threads = torch.get_num_threads()
+            torch.set_num_threads(threads + 1)  # for which the library's object is made anew
+            for call in (optimizer.step, optimizer.evaluation_weights):
+                with self.assertRaisesRegex(ValueError, "other parameters, names, algorithms or layouts"):
+                    call()
+            torch.set_num_threads(threads)
             group.clear()
             group.update(before)
         optimizer.step()
@@ -413,6 +427,10 @@ class Loops(unittest.TestCase):
         self.assertEqual(made[0]["algorithm"], "mousse")
         with self.assertRaisesRegex(ValueError, "no parameter 'nope'"):
             mousse.torch.groups(Odd(), roles={"table": "matrix", "nope": "head"})
+        frozen = model()
+        frozen[1].requires_grad_(False)
+        with self.assertRaisesRegex(ValueError, "'1.weight' that needs a gradient"):
+            mousse.torch.groups(frozen, roles={"1.weight": "head"})
         with contextlib.redirect_stdout(io.StringIO()):
             self.assertEqual(mousse.torch.groups(torch.nn.ReLU(), verbose=True), [])
         roles = {g["algorithm"]: g["names"] for g in mousse.torch.groups(model(), rest="lion")}

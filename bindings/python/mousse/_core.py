@@ -153,7 +153,7 @@ class Core:
         env = ffi.new("mousse_env *")
         env.struct_size = ffi.sizeof("mousse_env")
         env.threads = threads
-        self._told = []  # the library's warnings, until the call that they belong to is over
+        self._told = []  # the library's warnings in the last step or load, which warns of them if it succeeds
         self._told_handle = env.user = ffi.new_handle(self._told)
         env.log = _log
         if comm is not None:
@@ -239,10 +239,13 @@ class Core:
     @_alone
     def step(self) -> None:
         """One step. Python's lock is released meanwhile."""
+        self._told.clear()
+        observer = self._observer
         status = lib.mousse_step(self.handle)
-        if self._observer is not None and self._observer.raised is not None:
-            raised, self._observer.raised = self._observer.raised, None
-            raise raised
+        for each in (observer, self._observer):  # it may have put another one in its place
+            if each is not None and each.raised is not None:
+                raised, each.raised = each.raised, None
+                raise raised
         self._check(status)
         self._warn()
 
@@ -256,6 +259,7 @@ class Core:
     @_alone
     def load(self, data: bytes) -> None:
         """A state of exactly these parameters; one that does not fit changes nothing."""
+        self._told.clear()
         stream = _Stream(data)
         self._check(lib.mousse_load(self.handle, _read, ffi.new_handle(stream)), stream)
         self._warn()

@@ -92,7 +92,8 @@ def groups(model: torch.nn.Module, algorithm: str = "mousse", rest: str = "adamw
             raise InvalidArgument(f"{name} cannot be '{role}'; a role is one of {', '.join(_roles)}")
         chosen[role].append((name, param))
     if roles:
-        raise InvalidArgument(f"the model has no parameter {next(iter(roles))!r}")
+        raise InvalidArgument(f"the model has no parameter {next(iter(roles))!r} that needs a gradient; one that is tied has "
+                              "the first of its names")
     if verbose:
         print(_table(chosen, algorithm, rest))
     return _as_groups(chosen, algorithm, rest, rest_lr, options)

@@ -172,15 +172,18 @@ class Optimizer(torch.optim.Optimizer):
     def _step(self):
         if self._evaluated is not None:
             raise InvalidArgument("a step is not for the weights of evaluating(): take it after the with statement")
+        self._refuse_changed_groups()
         if self._core is not None and self._must_rebuild():
             self._rebuild_later()
         if self._core is None:
             self._build()
-        elif self._members != self._grouped():
-            raise InvalidArgument("param_groups have other parameters, names, algorithms or layouts than in the last step, "
-                                  "and state is kept for those: use add_param_group, or make a new optimizer")
         self._push_options()
         self._update()
+
+    def _refuse_changed_groups(self):
+        if self._core is not None and self._members != self._grouped():
+            raise InvalidArgument("param_groups have other parameters, names, algorithms or layouts than in the last step, "
+                                  "and state is kept for those: use add_param_group, or make a new optimizer")
 
     def _update(self):
         gradients, addresses = [], []
@@ -252,6 +255,7 @@ class Optimizer(torch.optim.Optimizer):
         without either, the values themselves. With several processes, called by all of them."""
         if self._evaluated is not None:
             raise InvalidArgument("inside of evaluating() the parameters are the weights to evaluate with")
+        self._refuse_changed_groups()
         if self._core is not None and (self._must_rebuild() or not all(slot.is_as_described() for slot in self._slots)):
             self._rebuild_later()
         if self._core is None:
@@ -337,6 +341,10 @@ class Optimizer(torch.optim.Optimizer):
         mine, theirs = _names(self.param_groups), _names(saved)
         known = set(theirs)
         if set(mine) == known:
+            for number, (now, then) in enumerate(zip(_by_group(self.param_groups), _by_group(saved))):
+                if now - then:
+                    raise BadFormat(f"group {number} has {min(now - then)!r}, which was saved in another group, and options "
+                                    "are those of the saved groups: make the groups as they were saved, in the same order")
             return True
         for now, then in zip(mine, theirs):
             if now != then and now in known:
@@ -407,6 +415,11 @@ def _names(groups):
         given = group.get("names")
         found += numbers if given is None else _listed(given, group["params"])
     return found
+
+
+def _by_group(groups):
+    names = iter(_names(groups))
+    return [{name for _, name in zip(group["params"], names)} for group in groups]
 
 
 def _refuse_tied_copies(slots):
