@@ -107,8 +107,8 @@ typedef struct study_stage {
   bool home;
 } study_stage;
 
-/* tuning.c: looks at the runs that have ended and adds the next ones of a stage's searches.
- * more: some were added; to be called again when they have ended. */
+/* tuning.c: adds the next runs of a stage's searches, of those whose last ones have ended. more:
+ * some were added; to be called again when runs have ended. */
 mousse_status protocol_tune(study_protocol *protocol, study_stage stage, study_runs *runs,
                             bool *more, mo_error *error);
 /* The runs of a regime's verdict, after its searches. An option added to a contender, or a switch

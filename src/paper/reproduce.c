@@ -1,10 +1,12 @@
 /* reproduce.c - tokens, then the runs of the protocol stage by stage, then the figures. */
 #include "paper/reproduce.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/parallel.h"
 #include "data/shards/dataset.h"
 #include "paper/fine_tuning.h"
+#include "paper/reproduce_notes.h"
 #include "paper/synthetic_text.h"
 #include "study/run_archive.h"
 #include "study/study_directory.h"
@@ -58,17 +60,12 @@ static mousse_status make_data(const reproduction *what, const char *out, mo_err
   return tokenize(path, tokenizer, out, error);
 }
 
-static bool fine_tunes(const reproduction *what)
-{
-  return (what->request.figures & FIGURE_BIT(fine_tuning)) != 0;
-}
-
 /* The other text, in the tokens of the first one. */
 static mousse_status make_other_data(const reproduction *what, const char *data_dir,
                                      const char *out, mo_error *error)
 {
   char path[MO_SETTING_PATH];
-  if (!fine_tunes(what)) return MOUSSE_OK;
+  if (!reproduce_fine_tunes(what)) return MOUSSE_OK;
   MO_TRY(find_text(what, what->other_text, TEXT_QUESTIONS, path, error));
   return tokenize(path, data_dir, out, error);
 }
@@ -94,26 +91,64 @@ static mousse_status check_ends(const study_runs *runs, mo_error *error)
   return MOUSSE_OK;
 }
 
-/* The archive is written after every wave: what ends this program without warning costs one. */
-static mousse_status execute(study_runs *runs, const reproduction *what, int *stopped,
-                             mo_error *error)
+/* What is done while runs are made. */
+typedef struct running_stage {
+  const reproduction *what;
+  study_protocol *searches; /* NULL: all runs are known */
+  study_stage stage;
+  double archived; /* when runs were last, in seconds */
+} running_stage;
+
+static mousse_status archive_runs(const study_runs *runs, const reproduction *what,
+                                  mo_error *error)
 {
   const archived_study study = {what->directory, runs->directory};
-  MO_TRY(study_execute(runs, &what->execution, stopped, error));
-  if (what->archive != NULL) MO_TRY(run_archive_write(&study, what->archive, error));
+  return what->archive == NULL ? MOUSSE_OK : run_archive_write(&study, what->archive, error);
+}
+
+/* No search waits for another one's runs. What ends this program without warning costs the archive
+ * the runs of some seconds. */
+static mousse_status go_on(void *source, study_runs *runs, mo_error *error)
+{
+  enum { SECONDS_BETWEEN = 10 };
+  running_stage *r = source;
+  bool more;
+  if (mo_seconds() - r->archived >= SECONDS_BETWEEN) {
+    MO_TRY(archive_runs(runs, r->what, error));
+    r->archived = mo_seconds();
+  }
+  if (r->searches == NULL) return MOUSSE_OK;
+  return protocol_tune(r->searches, r->stage, runs, &more, error);
+}
+
+static mousse_status execute(study_runs *runs, running_stage *stage, int *stopped,
+                             mo_error *error)
+{
+  study_execution how = stage->what->execution;
+  how.ended = go_on;
+  how.source = stage;
+  MO_TRY(study_execute(runs, &how, stopped, error));
   return *stopped != 0 ? MOUSSE_OK : check_ends(runs, error);
 }
 
-/* Wave after wave, until every search of the stage has used its budget. */
+/* Until every search of the stage has used its budget. */
 static mousse_status tune(study_protocol *p, study_stage stage, study_runs *runs,
                           const reproduction *what, int *stopped, mo_error *error)
 {
+  running_stage running = {what, p, stage, 0};
   bool more = true;
   while (more && *stopped == 0) {
     MO_TRY(protocol_tune(p, stage, runs, &more, error));
-    if (more) MO_TRY(execute(runs, what, stopped, error));
+    if (more) MO_TRY(execute(runs, &running, stopped, error));
   }
   return MOUSSE_OK;
+}
+
+static mousse_status make_seeds(study_runs *runs, const reproduction *what, int *stopped,
+                                mo_error *error)
+{
+  running_stage running = {.what = what};
+  return execute(runs, &running, stopped, error);
 }
 
 /* The runs that were asked for, and where their tokens are. */
@@ -128,12 +163,12 @@ typedef struct reproduction_work {
 static mousse_status fine_tune(reproduction_work *w, const reproduction *what, int *stopped,
                                mo_error *error)
 {
-  if (!fine_tunes(what)) return MOUSSE_OK;
+  if (!reproduce_fine_tunes(what)) return MOUSSE_OK;
   MO_TRY(fine_tuning_plan(&w->fine, &w->protocol, &w->runs, w->data_dir, w->other_dir, error));
   MO_TRY(tune(&w->fine.protocol, (study_stage){.regime = 0}, &w->runs, what, stopped, error));
   if (*stopped != 0) return MOUSSE_OK;
   MO_TRY(fine_tuning_add_seeds(&w->fine, &w->runs, error));
-  return execute(&w->runs, what, stopped, error);
+  return make_seeds(&w->runs, what, stopped, error);
 }
 
 /* Regime by regime, so that the first verdict is there long before the last. */
@@ -146,55 +181,9 @@ static mousse_status make_runs(study_protocol *p, study_runs *runs, const reprod
     MO_TRY(tune(p, (study_stage){.regime = regime}, runs, what, stopped, error));
     if (*stopped != 0) break;
     MO_TRY(protocol_add_seeds(p, regime, runs, error));
-    MO_TRY(execute(runs, what, stopped, error));
+    MO_TRY(make_seeds(runs, what, stopped, error));
   }
   return MOUSSE_OK;
-}
-
-/* "5 runs", or "5 runs (4 in 128x4, 32k)". */
-static void describe_rates(const study_scale *s, char *text, size_t capacity)
-{
-  size_t used = (size_t)snprintf(text, capacity, "%d runs", s->rates);
-  for (int i = 1; i < s->regime_count && used < capacity; i++)
-    if (s->regimes[i].rates > 0)
-      used += (size_t)snprintf(text + used, capacity - used, " (%d in %s)", s->regimes[i].rates,
-                               s->regimes[i].name);
-}
-
-static void describe(const reproduction *what, json_t *results)
-{
-  const study_scale *s = what->scale;
-  char text[1000], rates[100];
-  describe_rates(s, rates, sizeof rates);
-  snprintf(
-      text, sizeof text,
-      "Scale '%s' of docs/evidence-protocol.md. Every contender searches for its learning "
-      "rate and momentum together, with %d runs of one seed in the regime %s, then, with %d "
-      "more, for the rates of embedding and head, the weight decay, the memory of its "
-      "statistics, that of the optimizer of embedding and head and the learning rate again "
-      "(Muon and AdamW, which have a memory less: the momentum again as well); in every other "
-      "regime it searches for its learning rate again, with %s, its momentum goes with "
-      "the length of the run, and the rest stays. The best is then trained with %d other "
-      "seeds, which chose nothing; losses and differences, paired by seed, are over those, at "
-      "the end of the schedule.",
-      s->name, s->search_runs, s->regimes[0].name, 2 * s->details, rates, s->seeds);
-  results_note(results, text);
-  results_note(results, "Lion trains embedding and head, the head at the learning rate divided "
-                        "by the root of the width. AdamW trains them in the runs of AdamW, "
-                        "NorMuon in those called 'throughout'.");
-  results_note(results, "Seconds are steps times the median time of a step, each run on its "
-                        "share of the machine's cores. Runs share the machine, so these are "
-                        "not the times of a quiet one; benchmarks/step-time measures those.");
-  snprintf(text, sizeof text, "Text: %.200s.",
-           what->data_dir != NULL ? what->data_dir
-           : what->text != NULL
-               ? what->text
-               : "sentences made up by a few rules; give --text for real ones");
-  results_note(results, text);
-  if (!fine_tunes(what)) return;
-  snprintf(text, sizeof text, "Other text, for fine-tuning: %.200s.",
-           what->other_text != NULL ? what->other_text : "questions made up by a few rules");
-  results_note(results, text);
 }
 
 static mousse_status make_figures(const reproduction *what, const study_evidence *evidence,
@@ -206,7 +195,7 @@ static mousse_status make_figures(const reproduction *what, const study_evidence
 #include "paper/figures.def"
   };
   *results = results_new("Mousse against Muon, SOAP and AdamW", what->command);
-  describe(what, *results);
+  reproduce_notes(what, *results);
   for (size_t i = 0; i < FIGURE_COUNT; i++)
     if ((what->request.figures & (1u << i)) != 0)
       makers[i](evidence, results_figure(*results, figure_rows[i].id, figure_rows[i].title,
@@ -220,7 +209,7 @@ static mousse_status finish(const reproduction *what, reproduction_work *w, json
   study_evidence evidence;
   mousse_status status = evidence_read(&evidence, &w->protocol, &w->runs, error);
   evidence.fine = &w->fine;
-  if (status == MOUSSE_OK && fine_tunes(what))
+  if (status == MOUSSE_OK && reproduce_fine_tunes(what))
     status = fine_tuning_read(&w->fine, &w->runs, error);
   if (status == MOUSSE_OK) status = make_figures(what, &evidence, results, error);
   evidence_release(&evidence);
@@ -261,12 +250,12 @@ static bool all_ended(const study_runs *runs)
 static mousse_status plan_stage(study_protocol *p, study_stage stage, study_runs *runs,
                                 bool *ended, mo_error *error)
 {
-  bool more = *ended;
-  while (more && *ended) {
+  bool more = true;
+  while (more) {
     MO_TRY(protocol_tune(p, stage, runs, &more, error));
     MO_TRY(study_look(runs, error));
-    *ended = all_ended(runs);
   }
+  *ended = all_ended(runs);
   return MOUSSE_OK;
 }
 
@@ -274,7 +263,7 @@ static mousse_status plan_fine_tuning(reproduction_work *w, const reproduction *
                                       mo_error *error)
 {
   bool ended = true;
-  if (!fine_tunes(what)) return MOUSSE_OK;
+  if (!reproduce_fine_tunes(what)) return MOUSSE_OK;
   MO_TRY(fine_tuning_plan(&w->fine, &w->protocol, &w->runs, w->data_dir, w->other_dir, error));
   MO_TRY(plan_stage(&w->fine.protocol, (study_stage){.regime = 0}, &w->runs, &ended, error));
   if (!ended) return MOUSSE_OK;
@@ -331,8 +320,7 @@ static mousse_status train_all(reproduction_work *w, const reproduction *what, i
   return *stopped == 0 ? fine_tune(w, what, stopped, error) : MOUSSE_OK;
 }
 
-/* Whatever ended is kept, also when a signal, between two waves as well, or a run that failed ended
- * the rest. */
+/* Signals are watched between the stages as well, so that none ends an archive half written. */
 static mousse_status train_and_archive(reproduction_work *w, const reproduction *what,
                                        int *stopped, mo_error *error)
 {
@@ -343,8 +331,7 @@ static mousse_status train_and_archive(reproduction_work *w, const reproduction 
   const mousse_status status = train_all(w, what, stopped, error);
   *stopped = signals_stop();
   signals_ignore();
-  const mousse_status kept =
-      run_archive_write(&study, what->archive, status == MOUSSE_OK ? error : NULL);
+  const mousse_status kept = archive_runs(&w->runs, what, status == MOUSSE_OK ? error : NULL);
   return status != MOUSSE_OK ? status : kept;
 }
 

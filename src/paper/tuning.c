@@ -1,4 +1,4 @@
-/* tuning.c - the searches of a protocol, wave by wave, and the seeds of its verdict. */
+/* tuning.c - the searches of a protocol, each in waves of its own, and the seeds of its verdict. */
 #include "paper/protocol.h"
 #include "study/hopeless.h"
 #include "study/run_mean.h"
@@ -73,6 +73,13 @@ mousse_status cell_add_run(const study_cell *cell, const study_setting *with, in
   snprintf(name, sizeof name, "%s,lr=%.4g,momentum=%.4g%s,seed=%d", cell->name, with->lr,
            with->momentum, more, seed);
   return study_add(runs, name, &run, index, error);
+}
+
+static bool waits(const study_cell *cell, const study_runs *runs)
+{
+  for (size_t i = 0; i < cell->waiting_count; i++)
+    if (!study_run_ended(&runs->runs[cell->waiting[i]])) return true;
+  return false;
 }
 
 static void take_results(study_cell *cell, const study_runs *runs)
@@ -179,6 +186,7 @@ mousse_status protocol_tune(study_protocol *p, study_stage stage, study_runs *ru
     study_cell *cell = &p->cells[i];
     if (cell->regime != stage.regime || cell->home != stage.home || cell->follows != SIZE_MAX)
       continue;
+    if (waits(cell, runs)) continue;
     if (!cell->home && cell->tuning.count == 0 && cell->waiting_count == 0)
       start_from_home(p, cell);
     take_results(cell, runs);

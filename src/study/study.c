@@ -70,13 +70,33 @@ static void end_all(study_runs *runs, const study_execution *how)
   }
 }
 
+/* Those that this process has no more to do with, failed ones as well. */
+static size_t count_done(const study_runs *runs)
+{
+  return runs->count - study_count(runs, STUDY_WAITING) - study_count(runs, STUDY_STOPPED) -
+         study_count(runs, STUDY_RUNNING);
+}
+
+/* Runs that come of it are looked at as those before them were. */
+static mousse_status tell_of_ends(study_runs *runs, const study_execution *how, size_t *told,
+                                  mo_error *error)
+{
+  const size_t done = count_done(runs);
+  if (how->ended == NULL || done == *told) return MOUSSE_OK;
+  *told = done;
+  MO_TRY(how->ended(how->source, runs, error));
+  return study_look(runs, error);
+}
+
 static mousse_status execute(study_runs *runs, const study_execution *how, int *stopped,
                              mo_error *error)
 {
   mousse_status status = MOUSSE_OK;
+  size_t told = count_done(runs);
   while (status == MOUSSE_OK && (*stopped = signals_stop()) == 0) {
     status = start_more(runs, how, error);
     if (status == MOUSSE_OK) status = attend_all(runs, how, error);
+    if (status == MOUSSE_OK) status = tell_of_ends(runs, how, &told, error);
     if (how->watch != NULL) how->watch(how->user, runs);
     if (study_count(runs, STUDY_RUNNING) == 0 && next_waiting(runs) == NULL) break;
     pause_a_little();

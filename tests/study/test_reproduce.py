@@ -198,13 +198,24 @@ class Reproduce(ProgramTest):
         self.assertIn(b"complete", some)
         self.assertIn(b"waiting", some)
 
+    def test_no_search_waits_for_another(self):
+        """What one contender found in its first runs leads to its next ones, whatever the others have."""
+        words = ["reproduce", "verdict", "--scale", "smoke", "--regimes", "1", "--contenders", "mousse", "--archive", "runs.jsonl"]
+        self.run_mousse(*words, "--quiet", "--out", "whole")
+        lines = [json.loads(line) for line in self.read("runs.jsonl").splitlines()]
+        mine = [line for line in lines if ",muon," in line["name"] and line["options"]["seed"] == "1"]
+        self.write("runs.jsonl", "".join(json.dumps(line) + "\n" for line in mine).encode())
+        shown = self.output(*words, "--out", "next", "--dry-run").decode().splitlines()
+        self.assertGreater(sum("complete" in line for line in shown), 1)
+        self.assertEqual(sum("waiting" in line for line in shown), 2, "AdamW and Mousse begin")
+
     def check_config(self, lines):
         """Unpacked runs have the files of options that they had, but for where they are."""
         for name in [line["name"] for line in lines]:
             here, there = (self.read(f"{place}/runs/{name}/config.yaml").decode().splitlines() for place in ("here", "there"))
             self.assertEqual([line.replace('"there/', '"here/') for line in there], here)
 
-    def test_a_kill_costs_the_archive_one_wave(self):
+    def test_a_kill_costs_the_archive_some_seconds(self):
         words = ["reproduce", "sides", "--scale", "smoke", "--quiet", "--archive", "runs.jsonl"]
         process = subprocess.Popen([MOUSSE, *words, "--out", "here"], cwd=self.folder)
         while not os.path.exists(self.path("runs.jsonl")):
