@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void print_notice(void *user, const char *text)
@@ -53,11 +54,20 @@ mousse_status run_options_written(mousse_status status)
   return status == MOUSSE_BAD_FORMAT ? MOUSSE_INVALID_ARGUMENT : status;
 }
 
+/* However it is written; what is not there is its name alone. */
+static bool is_same_place(const char *a, const char *b)
+{
+  struct stat one, other;
+  if (strcmp(a, b) == 0) return true;
+  return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
+}
+
 /* Weights are where a run begins; one that is there already has its own. */
 static mousse_status check_init(const train_options *flags, const train_options *own,
                                 mo_error *error)
 {
-  if (flags->init[0] == '\0' || strcmp(flags->init, own->init) == 0) return MOUSSE_OK;
+  if (flags->init[0] == '\0' || is_same_place(flags->init, own->init)) return MOUSSE_OK;
   return mo_fail(
       error, MOUSSE_INVALID_ARGUMENT,
       "%s: a run is there already, and did not begin with --init %s; leave --init out "
