@@ -137,8 +137,8 @@ static mousse_status save_in_place(trainer *t, const checkpoint_content *content
   const save_request r = request_of(t);
   const uint64_t step = content->state->step;
   const bool first = t->comm->rank == 0;
-  metrics_sync(&t->metrics);
   if (first) checkpoint_make_room(r.root, r.bytes, step, r.intact, &r.rule, &t->notices);
+  metrics_sync(&t->metrics); /* with room also for lines that a full disk refused */
   MO_TRY(checkpoint_save(r.root, content, error));
   note_saved(t, step);
   if (first && !r.keep_all) checkpoint_prune(r.root, step, &r.rule, &t->notices);
