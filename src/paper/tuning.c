@@ -234,19 +234,23 @@ static bool lost_its_search(const study_protocol *p, const study_cell *cell)
              (cell->figures & FIGURE_BIT(extras) ? STUDY_EXTRA_BEHIND : STUDY_BEHIND);
 }
 
+/* Seed by seed, so that a study that is cut off has pairs to compare. */
 mousse_status protocol_add_seeds(study_protocol *p, int regime, study_runs *runs,
                                  mo_error *error)
 {
   for (size_t i = 0; i < p->count; i++) {
     study_cell *cell = &p->cells[i];
-    if (cell->regime != regime) continue;
-    if (cell->follows != SIZE_MAX) follow(p, cell);
-    if (cell->best == cell->rate_count || cell->figures == 0) continue;
-    if (lost_its_search(p, cell)) cell->seed_count = 0;
-    const study_setting best = cell_best(cell);
-    for (size_t k = 0; k < cell->seed_count; k++)
+    if (cell->regime == regime && cell->follows != SIZE_MAX) follow(p, cell);
+    if (cell->regime == regime && lost_its_search(p, cell)) cell->seed_count = 0;
+  }
+  for (size_t k = 0; k < STUDY_MOST_SEEDS; k++)
+    for (size_t i = 0; i < p->count; i++) {
+      study_cell *cell = &p->cells[i];
+      const bool decides = cell->best < cell->rate_count && cell->figures != 0;
+      if (cell->regime != regime || !decides || k >= cell->seed_count) continue;
+      const study_setting best = cell_best(cell);
       MO_TRY(
           cell_add_run(cell, &best, STUDY_FIRST_SEED + (int)k, runs, &cell->seeds[k], error));
-  }
+    }
   return MOUSSE_OK;
 }
