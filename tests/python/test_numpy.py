@@ -99,6 +99,8 @@ class Arrays(unittest.TestCase):
             optimizer.arrays("x")
         with self.assertRaisesRegex(ValueError, "under 'lion'.*muon, adamw"):
             optimizer.set("lr", 0.1, "lion")
+        with self.assertRaisesRegex(mousse.InvalidArgument, "lr = None is not a number"):
+            optimizer.set("lr", None)
         with self.assertRaisesRegex(ValueError, "gradient of w"):
             optimizer.step({"w": numbers(6, 8)})
         with self.assertRaisesRegex(ValueError, "no parameter 'x'"):

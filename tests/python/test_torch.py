@@ -323,6 +323,9 @@ class Loops(unittest.TestCase):
         optimizer.param_groups[0]["lr"] = -1
         with self.assertRaises(mousse.OutOfRange):
             optimizer.plan()
+        optimizer.param_groups[0]["lr"] = None
+        with self.assertRaisesRegex(mousse.InvalidArgument, "lr = None is not a number"):
+            optimizer.step()
         optimizer.param_groups[0]["lr"] = rate
         expected = train(other, mousse.torch.Optimizer(mousse.torch.groups(other)), 0, 3)
         self.assertTrue(same(train(net, optimizer, 1, 3), expected))

@@ -205,7 +205,7 @@ class Core:
 
     @_alone
     def set(self, group: int, option: str, value) -> None:
-        check(lib.mousse_set_text(self.handle, group, option.encode(), value_text(value).encode()), self.handle)
+        check(lib.mousse_set_text(self.handle, group, option.encode(), value_text(option, value).encode()), self.handle)
 
     def set_whole(self, options: dict) -> None:
         """Options of the optimizer as a whole."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ._errors import UnknownName
+from ._errors import InvalidArgument, UnknownName
 from ._library import ffi, lib
 
 
@@ -112,11 +112,16 @@ def object_options() -> dict[str, Option]:
     return _known[""]
 
 
-def value_text(value) -> str:
+def value_text(option: str, value) -> str:
     """A value as the library reads it."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    return value if isinstance(value, str) else repr(float(value))
+    if isinstance(value, str):
+        return value
+    try:
+        return repr(float(value))
+    except (TypeError, ValueError):
+        raise InvalidArgument(f"{option} = {value!r} is not a number") from None
 
 
 def describe(algorithm: str) -> str:
