@@ -92,7 +92,7 @@ static mousse_status execute(study_runs *runs, const study_execution *how, int *
                              mo_error *error)
 {
   mousse_status status = MOUSSE_OK;
-  size_t told = count_done(runs);
+  size_t told = 0; /* runs that had ended before count as well */
   while (status == MOUSSE_OK && (*stopped = signals_stop()) == 0) {
     status = start_more(runs, how, error);
     if (status == MOUSSE_OK) status = attend_all(runs, how, error);
