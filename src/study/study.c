@@ -77,26 +77,28 @@ static size_t count_done(const study_runs *runs)
          study_count(runs, STUDY_RUNNING);
 }
 
-/* Runs that come of it are looked at as those before them were. */
+/* Runs that come of it are looked at as those before them were, and may have ended, too. */
 static mousse_status tell_of_ends(study_runs *runs, const study_execution *how, size_t *told,
                                   mo_error *error)
 {
-  const size_t done = count_done(runs);
-  if (how->ended == NULL || done == *told) return MOUSSE_OK;
-  *told = done;
-  MO_TRY(how->ended(how->source, runs, error));
-  return study_look(runs, error);
+  while (how->ended != NULL && count_done(runs) != *told) {
+    *told = count_done(runs);
+    MO_TRY(how->ended(how->source, runs, error));
+    MO_TRY(study_look(runs, error));
+  }
+  return MOUSSE_OK;
 }
 
+/* Runs are started last: what ended may have led to some that were begun already. */
 static mousse_status execute(study_runs *runs, const study_execution *how, int *stopped,
                              mo_error *error)
 {
   mousse_status status = MOUSSE_OK;
   size_t told = 0; /* runs that had ended before count as well */
   while (status == MOUSSE_OK && (*stopped = signals_stop()) == 0) {
-    status = start_more(runs, how, error);
-    if (status == MOUSSE_OK) status = attend_all(runs, how, error);
+    status = attend_all(runs, how, error);
     if (status == MOUSSE_OK) status = tell_of_ends(runs, how, &told, error);
+    if (status == MOUSSE_OK) status = start_more(runs, how, error);
     if (how->watch != NULL) how->watch(how->user, runs);
     if (study_count(runs, STUDY_RUNNING) == 0 && next_waiting(runs) == NULL) break;
     pause_a_little();
