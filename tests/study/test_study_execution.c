@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Tells the name of the run. One called "fails" takes a step and fails while there is a file "failing". */
+/* Tells the name of the run. One called "fails" takes a step and fails while there is a file "failing";
+ * one called "waits" does so for a file "go", but not for ever. */
 static const char script[] =
     "#!/bin/sh\n"
     "run=${3%/run.yaml}; name=${run##*/}; top=${run%/*/*}\n"
@@ -16,7 +17,11 @@ static const char script[] =
     "\"seconds\": 1}' "
     "> $run/metrics.jsonl\n"
     "  exit 1\n"
-    "fi\n";
+    "fi\n"
+    "turns=0\n"
+    "while [ $name = waits ] && [ ! -e $top/go ] && [ $turns -lt 200 ]; do\n"
+    "  sleep 0.05; turns=$((turns + 1))\n"
+    "done\n";
 
 static void add(study_runs *runs, const char *name)
 {
@@ -41,9 +46,9 @@ static void execute(void **state, const char *const *names, study_execution how)
   study_release(&runs);
 }
 
-static mousse_status add_begun(void *source, study_runs *runs, mo_error *error)
+static mousse_status add_begun(void *source, study_runs *runs, bool *again, mo_error *error)
 {
-  (void)source, (void)error;
+  (void)source, (void)again, (void)error;
   if (runs->count == 2) add(runs, "fails");
   return MOUSSE_OK;
 }
@@ -65,10 +70,40 @@ static void what_was_begun_goes_on_first(void **state)
   mo_release(NULL, order, size + 1);
 }
 
+typedef struct listener {
+  void **state;
+  size_t ended[4], count;
+} listener;
+
+/* What it could not do the first time, it does the second time. */
+static mousse_status ask_again(void *source, study_runs *runs, bool *again, mo_error *error)
+{
+  listener *l = source;
+  (void)error;
+  assert_false(*again);
+  assert_true(l->count < 4);
+  l->ended[l->count++] = study_count(runs, STUDY_COMPLETE);
+  *again = l->count == 1;
+  if (l->count == 2) scratch_write(l->state, "go", "", 0);
+  return MOUSSE_OK;
+}
+
+static void what_asks_for_it_is_told_again(void **state)
+{
+  listener l = {.state = state};
+  const study_execution how = {.jobs = 2, .ended = ask_again, .source = &l};
+  execute(state, (const char *const[]){"ends", "waits", NULL}, how);
+  assert_int_equal(l.count, 3);
+  assert_int_equal(l.ended[0], 1);
+  assert_int_equal(l.ended[1], 1);
+  assert_int_equal(l.ended[2], 2);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       scratch_test(what_was_begun_goes_on_first),
+      scratch_test(what_asks_for_it_is_told_again),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
