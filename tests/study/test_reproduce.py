@@ -147,6 +147,16 @@ class Reproduce(ProgramTest):
         self.assertEqual(json.loads(self.read("at last/results.json"))["figures"],
                          json.loads(self.read("there/results.json"))["figures"])
 
+    def test_a_seed_that_diverged_makes_nobody_better(self):
+        words = ["reproduce", "verdict", "--scale", "smoke", "--quiet", "--out", "out", "--regimes", "1", "--contenders", "mousse no-graft"]
+        self.run_mousse(*words)
+        result = glob.glob(self.path("out/runs/*,mousseno-graft,shorter,*,seed=101/result.json"))[0]
+        self.write(result, self.read(result).replace(b"complete", b"diverged"))
+        self.run_mousse(*words)
+        tables = json.loads(self.read("out/results.json"))["figures"][0]["tables"]
+        fewer = [table for table in tables if table["title"].startswith("With fewer steps")][0]
+        self.assertEqual([row[-1] for row in fewer["rows"]], ["not all seeds ended"])
+
     def test_an_archive_belongs_to_its_text(self):
         """Its lines name the data they were made with: other data are refused, and old lines, which name none, are taken with one notice."""
         words = ["reproduce", "sides", "--scale", "smoke", "--archive"]
