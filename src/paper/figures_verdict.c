@@ -164,7 +164,7 @@ static void add_shorter_row(const study_evidence *e, int regime, const char *our
   results_text(row, loss);
   results_text(row, theirs);
   results_text(row, text);
-  results_text(row, run_mean_verdict(difference));
+  results_text(row, cell_verdict(e, c, opponent));
   cell_name_runs(e, c, figure);
 }
 

@@ -24,10 +24,16 @@ static mousse_status set_run(train_options *run, const study_scale *scale, const
   return options_set(run, "data_dir", data, NULL, error);
 }
 
+/* The model that a run ended with, by its step: one that was begun here and came from an archive has
+ * checkpoints of before. */
 static mousse_status start_from(train_options *run, const study_runs *runs, size_t index,
                                 mo_error *error)
 {
-  return options_set(run, "init", runs->runs[index].directory, NULL, error);
+  char model[MO_SETTING_PATH + 32];
+  const study_run *origin = &runs->runs[index];
+  snprintf(model, sizeof model, "%s@%lld", origin->directory,
+           (long long)origin->run.num_iterations);
+  return options_set(run, "init", model, NULL, error);
 }
 
 static mousse_status add_cell(fine_tuning *f, const study_cell *origin, const study_cell *tuner,

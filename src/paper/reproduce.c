@@ -107,13 +107,15 @@ static mousse_status archive_runs(const study_runs *runs, const reproduction *wh
 }
 
 /* No search waits for another one's runs. What ends this program without warning costs the archive
- * the runs of some seconds. */
-static mousse_status go_on(void *source, study_runs *runs, mo_error *error)
+ * the runs of some seconds: one that ended just after it was written must not wait for the next end,
+ * which may be an hour away. */
+static mousse_status go_on(void *source, study_runs *runs, bool *again, mo_error *error)
 {
   enum { SECONDS_BETWEEN = 10 };
   running_stage *r = source;
   bool more;
-  if (mo_seconds() - r->archived >= SECONDS_BETWEEN) {
+  *again = r->what->archive != NULL && mo_seconds() - r->archived < SECONDS_BETWEEN;
+  if (!*again) {
     MO_TRY(archive_runs(runs, r->what, error));
     r->archived = mo_seconds();
   }

@@ -49,6 +49,28 @@ static bool is_compared(const char *key)
   return true;
 }
 
+/* Where two texts are told from: a little before they differ, if what comes first would fill the sentence. */
+static size_t place_to_tell(const char *a, const char *b)
+{
+  enum { SHORT = 40, BEFORE = 20 };
+  size_t place = 0;
+  while (a[place] != '\0' && a[place] == b[place]) place++;
+  if (place < SHORT) return 0;
+  for (place -= BEFORE; (a[place] & 0xc0) == 0x80;) place--; /* no part of a character */
+  return place;
+}
+
+static mousse_status tell_difference(const study_run *r, const char *option, const char *found,
+                                     const char *wanted, mo_error *error)
+{
+  const size_t from = place_to_tell(found, wanted);
+  const char *dots = from > 0 ? "..." : "";
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "%.200s was made with %s: %s%.60s, not %s%.60s; choose another directory, or "
+                 "remove it",
+                 r->directory, option, dots, found + from, dots, wanted + from);
+}
+
 static mousse_status compare_options(const study_run *r, const train_options *other,
                                      mo_error *error)
 {
@@ -58,10 +80,7 @@ static mousse_status compare_options(const study_run *r, const train_options *ot
     if (!is_compared(row->name)) continue;
     if (!mo_setting_text(row, &r->run, wanted, sizeof wanted) ||
         !mo_setting_text(row, other, found, sizeof found) || strcmp(wanted, found) != 0)
-      return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                     "%.200s was made with %s: %.60s, not %.60s; choose another directory, or "
-                     "remove it",
-                     r->directory, row->name, found, wanted);
+      return tell_difference(r, row->name, found, wanted, error);
   }
   if (!options_same_list(&r->run, other))
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,

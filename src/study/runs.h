@@ -87,8 +87,9 @@ typedef struct study_execution {
   bool stop_diverged;
   void (*watch)(void *user, const study_runs *runs); /* now and then; may be NULL */
   void *user;
-  /* After runs have ended, while others may go on: may add runs. May be NULL. */
-  mousse_status (*ended)(void *source, study_runs *runs, mo_error *error);
+  /* After runs have ended, while others may go on: may add runs. *again, false before: a moment later as
+   * well, whatever happens. May be NULL. */
+  mousse_status (*ended)(void *source, study_runs *runs, bool *again, mo_error *error);
   void *source;
 } study_execution;
 

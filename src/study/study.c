@@ -77,26 +77,36 @@ static size_t count_done(const study_runs *runs)
          study_count(runs, STUDY_RUNNING);
 }
 
-/* Runs that come of it are looked at as those before them were. */
-static mousse_status tell_of_ends(study_runs *runs, const study_execution *how, size_t *told,
+/* Of ends: how many were told, those before this process as well, and whether that is to be repeated. */
+typedef struct told_ends {
+  size_t done;
+  bool again;
+} told_ends;
+
+/* Runs that come of it are looked at as those before them were, and may have ended, too. */
+static mousse_status tell_of_ends(study_runs *runs, const study_execution *how, told_ends *told,
                                   mo_error *error)
 {
-  const size_t done = count_done(runs);
-  if (how->ended == NULL || done == *told) return MOUSSE_OK;
-  *told = done;
-  MO_TRY(how->ended(how->source, runs, error));
-  return study_look(runs, error);
+  bool due = how->ended != NULL && (told->again || count_done(runs) != told->done);
+  while (due) {
+    *told = (told_ends){.done = count_done(runs)};
+    MO_TRY(how->ended(how->source, runs, &told->again, error));
+    MO_TRY(study_look(runs, error));
+    due = count_done(runs) != told->done;
+  }
+  return MOUSSE_OK;
 }
 
+/* Runs are started last: what ended may have led to some that were begun already. */
 static mousse_status execute(study_runs *runs, const study_execution *how, int *stopped,
                              mo_error *error)
 {
   mousse_status status = MOUSSE_OK;
-  size_t told = 0; /* runs that had ended before count as well */
+  told_ends told = {.done = 0};
   while (status == MOUSSE_OK && (*stopped = signals_stop()) == 0) {
-    status = start_more(runs, how, error);
-    if (status == MOUSSE_OK) status = attend_all(runs, how, error);
+    status = attend_all(runs, how, error);
     if (status == MOUSSE_OK) status = tell_of_ends(runs, how, &told, error);
+    if (status == MOUSSE_OK) status = start_more(runs, how, error);
     if (how->watch != NULL) how->watch(how->user, runs);
     if (study_count(runs, STUDY_RUNNING) == 0 && next_waiting(runs) == NULL) break;
     pause_a_little();

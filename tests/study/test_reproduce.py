@@ -2,6 +2,7 @@
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -146,6 +147,29 @@ class Reproduce(ProgramTest):
                           if os.path.exists(os.path.join(self.folder, "at last/runs", path, "checkpoints"))])
         self.assertEqual(json.loads(self.read("at last/results.json"))["figures"],
                          json.loads(self.read("there/results.json"))["figures"])
+
+    def test_fine_tuning_starts_from_the_end_of_a_run(self):
+        """A run that was begun here, and is complete by an archive, has a checkpoint, but not of its end."""
+        words = ["reproduce", "fine-tuning", "--scale", "smoke", "--archive", "runs.jsonl"]
+        self.run_mousse(*words, "--out", "here")
+        tuned = glob.glob(self.path("here/runs/fine,*,adamw,adamw,*,seed=1/run.yaml"))[0]
+        origin = re.search(r'^init: .*here/runs/([^@"\n]*)', self.read(tuned).decode(), re.M)[1]
+        os.makedirs(self.path("there/runs"))
+        self.write("there/runs/lock", b"")
+        self.run_mousse("train", "--config", f"here/runs/{origin}/run.yaml", "--out", f"there/runs/{origin}", "--num-iterations", "10", "--quiet")
+        self.assertIn("runs failed", self.failure(1, *words, "--out", "there"))
+        said = self.read(glob.glob(self.path("there/runs/fine,*,adamw,adamw,*/output.txt"))[0]).decode()
+        self.assertIn("has no checkpoint of step 24; it has 10", said)
+
+    def test_a_seed_that_diverged_makes_nobody_better(self):
+        words = ["reproduce", "verdict", "--scale", "smoke", "--quiet", "--out", "out", "--regimes", "1", "--contenders", "mousse no-graft"]
+        self.run_mousse(*words)
+        result = glob.glob(self.path("out/runs/*,mousseno-graft,shorter,*,seed=101/result.json"))[0]
+        self.write(result, self.read(result).replace(b"complete", b"diverged"))
+        self.run_mousse(*words)
+        tables = json.loads(self.read("out/results.json"))["figures"][0]["tables"]
+        fewer = [table for table in tables if table["title"].startswith("With fewer steps")][0]
+        self.assertEqual([row[-1] for row in fewer["rows"]], ["not all seeds ended"])
 
     def test_an_archive_belongs_to_its_text(self):
         """Its lines name the data they were made with: other data are refused, and old lines, which name none, are taken with one notice."""

@@ -133,6 +133,34 @@ static void test_a_comma_too_many_is_refused(void **state)
   assert_int_equal(axes.axes[1].count, 2);
 }
 
+/* Also of values that begin alike for long. */
+static void test_what_differs_is_told(void **state)
+{
+  (void)state;
+  static const char folder[] =
+      "/somewhere/with/a/long/path/that/many/runs/have/and/that/says/nothing/";
+  train_options one, other;
+  study_runs runs = {.directory = "somewhere"};
+  mo_error error = {{0}};
+  char path[128];
+  assert_int_equal(options_defaults(&one, &error), MOUSSE_OK);
+  other = one;
+  snprintf(path, sizeof path, "%ssch\xc3\xb6n", folder);
+  assert_int_equal(options_set(&one, "data_dir", path, NULL, &error), MOUSSE_OK);
+  snprintf(path, sizeof path, "%ssch\xc3\xbcn", folder);
+  assert_int_equal(options_set(&other, "data_dir", path, NULL, &error), MOUSSE_OK);
+  assert_int_equal(study_add(&runs, "run", &one, NULL, &error), MOUSSE_OK);
+  assert_int_equal(study_add(&runs, "run", &other, NULL, &error), MOUSSE_INVALID_ARGUMENT);
+  assert_non_null(strstr(
+      error.text,
+      "data_dir: ...at/says/nothing/sch\xc3\xbcn, not ...at/says/nothing/sch\xc3\xb6n;"));
+  other = one;
+  other.batch_size = 3;
+  assert_int_equal(study_add(&runs, "run", &other, NULL, &error), MOUSSE_INVALID_ARGUMENT);
+  assert_non_null(strstr(error.text, "batch_size: 3, not "));
+  study_release(&runs);
+}
+
 /* Every value has a name of its own, and none leaves the directory of the sweep. */
 static void test_names_tell_values_apart(void **state)
 {
@@ -351,6 +379,7 @@ int main(void)
       cmocka_unit_test(test_ranges_that_are_none_are_refused),
       cmocka_unit_test(test_a_comma_too_many_is_refused),
       cmocka_unit_test(test_a_range_asks_for_a_draw),
+      cmocka_unit_test(test_what_differs_is_told),
       cmocka_unit_test(test_names_tell_values_apart),
       cmocka_unit_test(test_a_flag_replaces_the_option_of_the_file),
       cmocka_unit_test(test_text_with_commas_is_one_value),
