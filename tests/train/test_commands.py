@@ -326,6 +326,12 @@ class Commands(TrainTest):
         again = ("train", "--config", asked, "--out", tuned)
         self.assertIn(f"did not begin with --init {self.calm}", self.failure(2, *again))
         self.lab.call(*again, "--init", out)
+        shutil.rmtree(out)  # of a run that is there, they are not needed any more
+        self.assertIn("n_layer: 2\n", self.lab.call("train", "--out", tuned, "--dry-run").stdout)
+        (tuned / "checkpoints" / "step-0000000005" / "config.json").write_text("{")
+        self.assertIn("checkpoint of step 5 skipped", self.lab.call("train", "--out", tuned, "--dry-run").stderr)
+        self.lab.call("plan", "--out", tuned, "--gflops", "9")
+        self.lab.call("train", "--out", tuned, "--num-iterations", "6")
 
     def test_losses_that_are_not_finite(self):
         out = self.copy("broken")
