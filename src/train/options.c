@@ -165,6 +165,13 @@ static mousse_status check_number(const char *key, const char *option, const cha
                  text);
 }
 
+bool options_same_key(const char *key, const char *other)
+{
+  const mo_setting *row = mo_settings_find(&train_settings, key);
+  if (row == NULL) return strcmp(key, other) == 0;
+  return mo_settings_find(&train_settings, other) == row;
+}
+
 mousse_status options_set(train_options *run, const char *key, const char *text,
                           const run_notices *notices, mo_error *error)
 {

@@ -72,6 +72,9 @@ const char *option_row_name(size_t row, const char **only);
 
 mousse_status options_defaults(train_options *run, mo_error *error);
 
+/* Whether both are names of one option: '-' is '_', and other trainers' names count. */
+bool options_same_key(const char *key, const char *other);
+
 /* Sets one key, of the table or one of the others. */
 mousse_status options_set(train_options *run, const char *key, const char *text,
                           const run_notices *notices, mo_error *error);
