@@ -74,6 +74,8 @@ mousse_status options_defaults(train_options *run, mo_error *error);
 
 /* Whether both are names of one option: '-' is '_', and other trainers' names count. */
 bool options_same_key(const char *key, const char *other);
+/* The same, and whether one is opt.NAME of what the other sets for any optimizer. */
+bool options_same_option(const char *key, const char *other);
 
 /* Sets one key, of the table or one of the others. */
 mousse_status options_set(train_options *run, const char *key, const char *text,
@@ -82,6 +84,8 @@ mousse_status options_set_number(train_options *run, const char *key, double val
                                  mo_error *error);
 /* Takes opt.NAME back. */
 void options_drop(train_options *run, const char *name);
+/* The same for what the table's rows give in `flags`: `lr` is opt.lr, which would stand over it. */
+void options_drop_given(train_options *run, const train_options *flags);
 
 /* The library's option of that name; NULL: the algorithm has none. */
 const mousse_option *options_of_algorithm(const char *algorithm, const char *name);

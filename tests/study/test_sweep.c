@@ -159,10 +159,15 @@ static void test_a_flag_replaces_the_option_of_the_file(void **state)
   set(&axes, "batch-size", "4");
   set(&axes, "steps", "5,6");
   set(&axes, "num_iterations", "7");
+  set(&axes, "opt.lr", "0.1,0.2");
+  set(&axes, "lr", "0.3");
+  set(&axes, "opt.mu", "0.9");
   study_runs runs = planned(&axes, 0);
   assert_int_equal(runs.count, 1);
   assert_int_equal(runs.runs[0].run.batch_size, 4);
   assert_int_equal(runs.runs[0].run.num_iterations, 7);
+  assert_string_equal(runs.runs[0].run.lr, "0.3");
+  assert_int_equal(runs.runs[0].run.option_count, 1);
   study_release(&runs);
 }
 

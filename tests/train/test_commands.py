@@ -34,9 +34,11 @@ class Commands(TrainTest):
 
     def test_flags_win_over_the_file(self):
         path = self.lab.folder / "a.yaml"
-        path.write_text("optimizer: mousse\nlr: 0.5\nbatch_size: 16\nopt: {graft: off}\n")
-        text = self.lab.call("train", "--config", path, "--lr", "0.25", "--dry-run").stdout
+        path.write_text("optimizer: mousse\nlr: 0.5\nbatch_size: 16\nopt: {graft: off, mu: 0.9, alpha: 0.25}\n")
+        text = self.lab.call("train", "--config", path, "--lr", "0.25", "--mu", "0.8", "--shampoo-alpha", "0.5", "--dry-run").stdout
         self.assertIn("\nlr: 0.25\n", text)
+        self.assertIn("\nmu: 0.8\n", text)
+        self.assertIn("\nshampoo_alpha: 0.5\n", text)
         self.assertIn("\nbatch_size: 16\n", text)
         self.assertIn("\nshampoo_norm: off\n", text)
 
