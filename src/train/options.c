@@ -231,6 +231,7 @@ void options_drop_given(train_options *run, const train_options *flags)
     if (mo_setting_text(&rows[i], flags, value, sizeof value) && value[0] != '\0')
       options_drop(run, name);
   }
+  if (flags->checkpoint_dir[0] != '\0') run->out[0] = '\0';
 }
 
 mousse_status options_set_number(train_options *run, const char *key, double value,

@@ -84,7 +84,8 @@ mousse_status options_set_number(train_options *run, const char *key, double val
                                  mo_error *error);
 /* Takes opt.NAME back. */
 void options_drop(train_options *run, const char *name);
-/* The same for what the table's rows give in `flags`: `lr` is opt.lr, which would stand over it. */
+/* Takes back what would stand over that which `flags` give under another name: opt.lr over lr, out over
+ * checkpoint_dir. */
 void options_drop_given(train_options *run, const train_options *flags);
 
 /* The library's option of that name; NULL: the algorithm has none. */

@@ -41,6 +41,9 @@ class Commands(TrainTest):
         self.assertIn("\nshampoo_alpha: 0.5\n", text)
         self.assertIn("\nbatch_size: 16\n", text)
         self.assertIn("\nshampoo_norm: off\n", text)
+        path.write_text("out: file\n")
+        for flag, expected in ("--out", "\nout: flag\n"), ("--checkpoint-dir", "\nout: (none)\ncheckpoint_dir: flag\n"):
+            self.assertIn(expected, self.lab.call("train", "--config", path, flag, "flag", "--dry-run").stdout)
 
     def test_mistakes(self):
         bad = self.lab.folder / "bad.yaml"
