@@ -113,7 +113,8 @@ mousse_status run_options_configure(void *values, const void *flags, bool quiet,
   v->flags = given->run;
   v->continues = true;
   MO_TRY(check_init(&given->run, &v->run, error));
-  v->run.out[0] = '\0'; /* as named now: the directory may have been moved */
+  v->run.resume = given->run.resume; /* which is asked of a command, and not of a run */
+  v->run.out[0] = '\0';              /* as named now: the directory may have been moved */
   v->run.checkpoint_dir[0] = '\0';
   drop_slices(v, given);
   return MOUSSE_OK;

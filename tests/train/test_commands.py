@@ -206,9 +206,9 @@ class Commands(TrainTest):
         self.lab.train(out, "adamw", 15, "--keep-last", 1, "--keep-every", 6)
         self.assertEqual(harness.steps_of(out), [6, 12, 15])
 
-    def start_long_run(self, out, **more):
+    def start_long_run(self, out, *words, **more):
         process = subprocess.Popen([self.lab.program, *self.lab.command(
-            out, "mousse", 100000, "--checkpoint-freq", 0)], stdout=subprocess.PIPE,
+            out, "mousse", 100000, "--checkpoint-freq", 0, *words)], stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, **more)
         while not (out / "metrics.jsonl").exists() or \
                 '"loss"' not in (out / "metrics.jsonl").read_text():
@@ -231,6 +231,18 @@ class Commands(TrainTest):
         steps = harness.steps_of(out)
         lines = (out / "metrics.jsonl").read_text().splitlines()
         self.assertEqual(json.loads(lines[-1])["step"], steps[-1], "saved where it stopped")
+
+    def test_not_to_resume_is_asked_of_a_command(self):
+        """And not of the run, which goes on by its name."""
+        out = self.lab.folder / "once"
+        process = self.start_long_run(out, "--no-resume")
+        process.terminate()
+        stdout, said = process.communicate(timeout=60)
+        self.assertTrue(stdout.endswith(" and saved\n"), stdout)
+        self.assertIn(f" train --out {out}\n", said)
+        self.assertIn("resume is off; --resume continues it", self.failure(2, *self.lab.command(out, "mousse", 100000, "--no-resume")))
+        step = harness.steps_of(out)[-1]
+        self.assertIn(f"continues at step {step} of", self.lab.call("train", "--out", out, "--num-iterations", step + 1).stderr)
 
     def test_a_closed_terminal(self):
         """The run is saved; under nohup it goes on."""
