@@ -85,7 +85,6 @@ static mousse_status score(const eval_values *v, gpt_params *params, const shard
   const size_t length =
       v->sequence_length > 0 ? (size_t)v->sequence_length : params->config.sequence_len;
   const gpt_shape shape = {(size_t)v->device_batch_size, length, (int)v->threads, false, false};
-  const uint64_t windows = ((uint64_t)v->val_tokens + length - 1) / length;
   mo_loader loader = {0};
   gpt_pass *pass = NULL;
   MO_TRY(loader_open(&loader, set, length, 1, LOADER_SEQUENTIAL, 0, error));
@@ -93,7 +92,8 @@ static mousse_status score(const eval_values *v, gpt_params *params, const shard
   mousse_status status = gpt_pass_create(&pass, params, &shape, NULL, error);
   cli_progress bar = progress_start("eval", "window", 1, 0, quiet);
   if (status == MOUSSE_OK)
-    status = evaluate(&loader, pass, &mo_comm_self, shape.batch, windows, byte_lengths, tick,
+    status = evaluate(&loader, pass, &mo_comm_self, shape.batch,
+                      evaluation_windows(&loader, (uint64_t)v->val_tokens), byte_lengths, tick,
                       &bar, result, error);
   progress_line_clear(&bar.line);
   gpt_pass_destroy(pass);

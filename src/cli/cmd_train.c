@@ -96,7 +96,7 @@ static mousse_status dry_run(const cli_invocation *call, const train_options *ru
   return MOUSSE_OK;
 }
 
-static void print_outcome(const train_outcome *o, uint64_t steps)
+static void print_outcome(const train_outcome *o, const train_options *run)
 {
   if (o->idle && o->early)
     printf("%s: already stopped early, at step %s; to continue, give a larger --patience\n",
@@ -118,8 +118,8 @@ static void print_outcome(const train_outcome *o, uint64_t steps)
     printf("%s: complete: %s, %s\n", o->directory, MO_COUNT(o->state.step, "step"),
            MO_COUNT(o->state.tokens, "token"));
   else
-    printf("%s: stopped at step %s of %s and saved; the same command continues\n", o->directory,
-           MO_NUMBER(o->state.step), MO_NUMBER(steps));
+    printf("%s: stopped at step %s of %s and saved%s\n", o->directory, MO_NUMBER(o->state.step),
+           MO_NUMBER(run->num_iterations), run->resume ? "; the same command continues" : "");
   if (o->state.skipped > 0)
     printf("%s skipped: loss or gradient not finite\n", MO_COUNT(o->state.skipped, "step"));
 }
@@ -153,7 +153,7 @@ static mousse_status train(const cli_invocation *call, const mousse_comm *comm,
   const mousse_status status = train_execute(&run, comm, &display, outcome, error);
   train_display_end(&watcher);
   if (status == MOUSSE_OK && comm->rank == 0 && !call->quiet && !v->json)
-    print_outcome(outcome, (uint64_t)run.num_iterations);
+    print_outcome(outcome, &run);
   if (status == MOUSSE_OK && comm->rank == 0 && !v->json) suggest(call, outcome);
   fflush(NULL);
   return status;

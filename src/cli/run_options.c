@@ -103,15 +103,18 @@ mousse_status run_options_configure(void *values, const void *flags, bool quiet,
   char path[4096];
   if (given->config[0] != '\0') {
     MO_TRY(run_options_written(options_read(&v->run, given->config, notices, error)));
+    options_drop_given(&v->run, &given->run);
     return check_init_of_file(v, given, error);
   }
   MO_TRY(find_own_config(&given->run, path, sizeof path, error));
   if (path[0] == '\0') return MOUSSE_OK;
   MO_TRY(options_read(&v->run, path, notices, error));
+  options_drop_given(&v->run, &given->run);
   v->flags = given->run;
   v->continues = true;
   MO_TRY(check_init(&given->run, &v->run, error));
-  v->run.out[0] = '\0'; /* as named now: the directory may have been moved */
+  v->run.resume = given->run.resume; /* which is asked of a command, and not of a run */
+  v->run.out[0] = '\0';              /* as named now: the directory may have been moved */
   v->run.checkpoint_dir[0] = '\0';
   drop_slices(v, given);
   return MOUSSE_OK;

@@ -16,8 +16,8 @@ static mousse_status score(gpt_params *params, const shard_set *set, uint64_t to
   MO_TRY(loader_open(&loader, set, length, 1, LOADER_SEQUENTIAL, 0, error));
   mousse_status status = gpt_pass_create(&pass, params, &shape, NULL, error);
   if (status == MOUSSE_OK)
-    status = evaluate(&loader, pass, NULL, WINDOWS_AT_A_TIME, (tokens + length - 1) / length,
-                      NULL, NULL, NULL, &result, error);
+    status = evaluate(&loader, pass, NULL, WINDOWS_AT_A_TIME,
+                      evaluation_windows(&loader, tokens), NULL, NULL, NULL, &result, error);
   *loss = result.loss;
   gpt_pass_destroy(pass);
   loader_close(&loader);

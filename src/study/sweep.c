@@ -12,7 +12,7 @@
 mousse_status sweep_put(sweep_axes *axes, const sweep_axis *axis, mo_error *error)
 {
   size_t at = 0;
-  while (at < axes->count && strcmp(axes->axes[at].key, axis->key) != 0) at++;
+  while (at < axes->count && !options_same_option(axes->axes[at].key, axis->key)) at++;
   if (at == SWEEP_MOST_AXES)
     return mo_fail(error, MOUSSE_OUT_OF_RANGE, "a sweep has at most %d options",
                    SWEEP_MOST_AXES);

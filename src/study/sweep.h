@@ -34,7 +34,7 @@ typedef struct sweep_axes {
   size_t count;
 } sweep_axes;
 
-/* Sets or replaces an option's values: those that commas separate, or each as it is. */
+/* Sets or replaces an option's values, by whichever of its names: those that commas separate, or each as it is. */
 mousse_status sweep_set(sweep_axes *axes, const char *key, const char *values, mo_error *error);
 mousse_status sweep_set_each(sweep_axes *axes, const char *key, const char *const *values,
                              size_t count, mo_error *error);

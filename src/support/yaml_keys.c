@@ -15,6 +15,7 @@ typedef struct yaml_reader {
   yaml_parser_t parser;
   yaml_event_t event; /* the current one */
   bool has_event;
+  yaml_same same;
   yaml_take take;
   void *user;
   const char *values[YAML_MOST_VALUES]; /* of the current key, in text */
@@ -63,10 +64,15 @@ static mousse_status next(yaml_reader *r, mo_error *error)
 
 static mousse_status note_key(yaml_reader *r, const char *key, size_t line, mo_error *error)
 {
-  for (size_t i = 0; i < r->seen_count; i++)
+  for (size_t i = 0; i < r->seen_count; i++) {
     if (strcmp(r->seen[i], key) == 0)
       return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %zu: '%s' is given twice", r->path,
                      line, key);
+    if (r->same(r->seen[i], key))
+      return mo_fail(error, MOUSSE_BAD_FORMAT,
+                     "%s: line %zu: '%s' is the same option as '%s', which is given already",
+                     r->path, line, key, r->seen[i]);
+  }
   if (r->seen_count == YAML_MOST_KEYS) return bad(r, "too many keys", error);
   memcpy(r->seen[r->seen_count++], key, strlen(key) + 1);
   return MOUSSE_OK;
@@ -172,8 +178,8 @@ static mousse_status take_stream(yaml_reader *r, mo_error *error)
              : bad(r, "expected the end of the file: there is one document too many", error);
 }
 
-mousse_status yaml_keys_parse(const char *path, const char *text, size_t size, yaml_take take,
-                              void *user, mo_error *error)
+mousse_status yaml_keys_parse(const char *path, const char *text, size_t size, yaml_same same,
+                              yaml_take take, void *user, mo_error *error)
 {
   yaml_reader *r = mo_allocate(NULL, sizeof *r);
   mousse_status status = MOUSSE_NO_MEMORY;
@@ -184,6 +190,7 @@ mousse_status yaml_keys_parse(const char *path, const char *text, size_t size, y
   }
   if (r != NULL && yaml_parser_initialize(&r->parser)) {
     r->path = path;
+    r->same = same;
     r->take = take;
     r->user = user;
     /* An empty buffer has no memory, and libyaml asserts that there is some. */
@@ -199,12 +206,13 @@ mousse_status yaml_keys_parse(const char *path, const char *text, size_t size, y
   return status;
 }
 
-mousse_status yaml_keys_read(const char *path, yaml_take take, void *user, mo_error *error)
+mousse_status yaml_keys_read(const char *path, yaml_same same, yaml_take take, void *user,
+                             mo_error *error)
 {
   char *text = NULL;
   size_t size = 0;
   MO_TRY(mo_file_read(NULL, path, LARGEST_FILE, &text, &size, error));
-  const mousse_status status = yaml_keys_parse(path, text, size, take, user, error);
+  const mousse_status status = yaml_keys_parse(path, text, size, same, take, user, error);
   mo_release(NULL, text, size + 1);
   return status;
 }

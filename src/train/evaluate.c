@@ -104,6 +104,12 @@ static void release_buffers(const buffers *b, const plan *p, size_t bytes)
   mo_release(NULL, b->losses, 3 * p->batches * sizeof(float));
 }
 
+uint64_t evaluation_windows(const mo_loader *loader, uint64_t tokens)
+{
+  const uint64_t windows = (tokens + loader->length - 1) / loader->length;
+  return windows == 0 || windows > loader->distinct ? loader->distinct : windows;
+}
+
 mousse_status evaluate(const mo_loader *loader, gpt_pass *pass, const mousse_comm *comm,
                        size_t batch, uint64_t windows, const uint32_t *byte_lengths,
                        tick_fn *tick, void *user, evaluation *result, mo_error *error)

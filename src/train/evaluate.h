@@ -14,6 +14,9 @@ typedef struct evaluation {
   uint64_t tokens;      /* scored */
 } evaluation;
 
+/* How many windows it takes to score so many tokens; 0 tokens, or more than there are: all. */
+uint64_t evaluation_windows(const mo_loader *loader, uint64_t tokens);
+
 /* byte_lengths: how many bytes of text each id of the vocabulary stands for, or NULL.
  * Scores `windows` windows (0: all; more than there are: all), `batch` at a time, which the
  * pass must have room for. tick, when not NULL, is called after every batch. [collective] The

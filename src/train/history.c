@@ -4,8 +4,10 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/text.h"
 #include "linalg/blas.h"
 #include "support/json_lines.h"
+#include "train/evaluate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,16 +162,25 @@ static mousse_status rewrite(const char *path, const char *text, size_t kept, si
   return status;
 }
 
+/* Whether a validation scored as much of this data. */
+static bool scored_as_much(const json_t *last, const history_entry *e)
+{
+  const json_t *options = json_object_get(last, "options");
+  const char *before = json_string_value(json_object_get(options, "val_tokens"));
+  int64_t tokens = 0;
+  return before != NULL && mo_parse_integer(before, &tokens) &&
+         evaluation_windows(e->val, (uint64_t)tokens) ==
+             evaluation_windows(e->val, (uint64_t)e->resolved->val_tokens);
+}
+
 /* Steps of one run may have been validated on different text: the lowest loss knows nothing of it. */
-static void compare_validations(const json_t *last, const json_t *entry,
+static void compare_validations(const json_t *last, const json_t *entry, const history_entry *e,
                                 const run_notices *notices)
 {
   const json_t *before = json_object_get(json_object_get(last, "data"), "val"),
                *now = json_object_get(json_object_get(entry, "data"), "val");
-  const json_t *tokens_before = json_object_get(json_object_get(last, "options"), "val_tokens"),
-               *tokens = json_object_get(json_object_get(entry, "options"), "val_tokens");
   if (!json_is_string(before) || !json_is_string(now) ||
-      (json_equal(before, now) && json_equal(tokens_before, tokens)))
+      (json_equal(before, now) && scored_as_much(last, e)))
     return;
   run_notify(
       notices,
@@ -193,7 +204,7 @@ mousse_status history_write(const char *directory, const history_entry *e,
       entry != NULL ? keep_lines(path, text, size, e->step, &kept, &last, error)
                     : mo_fail(error, MOUSSE_INVALID_ARGUMENT,
                               "%s: an option or path is not UTF-8 and cannot be saved", path);
-  if (status == MOUSSE_OK) compare_validations(last, entry, notices);
+  if (status == MOUSSE_OK) compare_validations(last, entry, e, notices);
   if (status == MOUSSE_OK) status = rewrite(path, text, kept, size, last, entry, error);
   json_decref(entry);
   json_decref(last);

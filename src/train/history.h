@@ -14,6 +14,7 @@
 #ifndef MOUSSE_TRAIN_HISTORY_H
 #define MOUSSE_TRAIN_HISTORY_H
 
+#include "data/shards/loader.h"
 #include "train/options.h"
 
 #define HISTORY_NAME "history.jsonl"
@@ -22,6 +23,7 @@ typedef struct history_entry {
   uint64_t step; /* steps taken before */
   const train_options *resolved;
   uint64_t train_checksum, val_checksum, tokenizer_checksum; /* 0: there is none */
+  const mo_loader *val;                                      /* what validations read */
   int ranks, threads;
 } history_entry;
 

@@ -99,7 +99,7 @@ void log_file_add(log_file *file, const void *data, size_t bytes, const run_noti
 void log_file_close(log_file *file, const run_notices *notices)
 {
   if (!log_file_flush(file, notices) && file->descriptor >= 0)
-    log_file_give_up(file, "write", notices);
+    run_notify(notices, "%s: cannot write: %s; its end is lost", file->path, strerror(errno));
   if (file->descriptor >= 0) close(file->descriptor);
   file->descriptor = -1;
   mo_buffer_close(&file->waiting);

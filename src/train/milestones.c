@@ -12,7 +12,7 @@ static mousse_status score(trainer *t, evaluation *result, mo_error *error)
 {
   train_session *s = &t->session;
   const mo_loader *loader = &s->data.val;
-  const uint64_t windows = ((uint64_t)t->run->val_tokens + loader->length - 1) / loader->length;
+  const uint64_t windows = evaluation_windows(loader, (uint64_t)t->run->val_tokens);
   MO_TRY(average_refresh(&s->average, error));
   average_swap(&s->average);
   const mousse_status status =

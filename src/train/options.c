@@ -165,6 +165,31 @@ static mousse_status check_number(const char *key, const char *option, const cha
                  text);
 }
 
+bool options_same_key(const char *key, const char *other)
+{
+  const mo_setting *row = mo_settings_find(&train_settings, key);
+  if (row == NULL) return strcmp(key, other) == 0;
+  return mo_settings_find(&train_settings, other) == row;
+}
+
+/* NAME of opt.NAME or of a row that stands for it; "": the key is neither. */
+static const char *matrix_option(const char *key)
+{
+  bool scalar = false;
+  const char *name = optimizer_key(key, &scalar);
+  const mo_setting *row = mo_settings_find(&train_settings, key);
+  if (name != NULL) return scalar ? "" : name;
+  return is_optimizer_row(row) && more[row - rows].only[0] == '\0' ? more[row - rows].option
+                                                                   : "";
+}
+
+bool options_same_option(const char *key, const char *other)
+{
+  const char *name = matrix_option(key);
+  return options_same_key(key, other) ||
+         (name[0] != '\0' && strcmp(name, matrix_option(other)) == 0);
+}
+
 mousse_status options_set(train_options *run, const char *key, const char *text,
                           const run_notices *notices, mo_error *error)
 {
@@ -195,6 +220,18 @@ void options_drop(train_options *run, const char *name)
       run->options[kept++] = run->options[i];
   memset(run->options + kept, 0, (run->option_count - kept) * sizeof *run->options);
   run->option_count = kept;
+}
+
+void options_drop_given(train_options *run, const train_options *flags)
+{
+  for (size_t i = 0; i < train_settings.count; i++) {
+    char value[OPTION_TEXT_SIZE];
+    const char *only = NULL, *name = option_row_name(i, &only);
+    if (name == NULL || (only[0] != '\0' && strcmp(only, run->optimizer) != 0)) continue;
+    if (mo_setting_text(&rows[i], flags, value, sizeof value) && value[0] != '\0')
+      options_drop(run, name);
+  }
+  if (flags->checkpoint_dir[0] != '\0') run->out[0] = '\0';
 }
 
 mousse_status options_set_number(train_options *run, const char *key, double value,

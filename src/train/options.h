@@ -72,6 +72,11 @@ const char *option_row_name(size_t row, const char **only);
 
 mousse_status options_defaults(train_options *run, mo_error *error);
 
+/* Whether both are names of one option: '-' is '_', and other trainers' names count. */
+bool options_same_key(const char *key, const char *other);
+/* The same, and whether one is opt.NAME of what the other sets for any optimizer. */
+bool options_same_option(const char *key, const char *other);
+
 /* Sets one key, of the table or one of the others. */
 mousse_status options_set(train_options *run, const char *key, const char *text,
                           const run_notices *notices, mo_error *error);
@@ -79,6 +84,9 @@ mousse_status options_set_number(train_options *run, const char *key, double val
                                  mo_error *error);
 /* Takes opt.NAME back. */
 void options_drop(train_options *run, const char *name);
+/* Takes back what would stand over that which `flags` give under another name: opt.lr over lr, out over
+ * checkpoint_dir. */
+void options_drop_given(train_options *run, const train_options *flags);
 
 /* The library's option of that name; NULL: the algorithm has none. */
 const mousse_option *options_of_algorithm(const char *algorithm, const char *name);

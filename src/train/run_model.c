@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/wording.h"
+#include "train/checkpoint.h"
 #include "train/model_files.h"
 #include "train/run_data.h"
 
@@ -96,15 +97,35 @@ mousse_status run_model_find(const train_options *run, const char *checkpoint,
   return find(run, checkpoint, vocabulary, notices, config, error);
 }
 
+/* The checkpoint that a run which is named would continue from; where there is none, folder stays. */
+static mousse_status find_own_checkpoint(const train_options *run, const run_notices *notices,
+                                         char *folder, size_t capacity, mo_error *error)
+{
+  char directory[4096], root[4096];
+  uint64_t step = 0;
+  bool found = false;
+  if (run->out[0] == '\0' && run->checkpoint_dir[0] == '\0') return MOUSSE_OK;
+  MO_TRY(options_directory(run, directory, sizeof directory, error));
+  MO_TRY(mo_path_join(root, sizeof root, directory, CHECKPOINT_FOLDER, error));
+  MO_TRY(checkpoint_newest(root, notices, &step, &found, error));
+  if (!found) return MOUSSE_OK;
+  return checkpoint_path(folder, capacity, root, step, CHECKPOINT_FINAL, error);
+}
+
 mousse_status run_model_expect(const train_options *run, const run_notices *notices,
                                gpt_config *config, mo_error *error)
 {
+  char folder[4096] = "";
+  size_t vocabulary = 0;
   MO_TRY(options_check(run, error));
-  if (mixture_exists(run->data_dir)) return run_model_find(run, NULL, notices, config, error);
-  if (run->data_dir[0] != '\0')
+  if (run->init[0] != '\0') /* which it needed to begin */
+    MO_TRY(find_own_checkpoint(run, notices, folder, sizeof folder, error));
+  if (mixture_exists(run->data_dir))
+    MO_TRY(run_data_vocabulary(run->data_dir, &vocabulary, error));
+  else if (run->data_dir[0] != '\0')
     run_notify(notices, "data_dir '%s' does not exist yet: the %s's vocabulary is used",
                run->data_dir, run->init[0] != '\0' ? "model" : "preset");
-  return find(run, NULL, 0, notices, config, error);
+  return find(run, folder[0] != '\0' ? folder : NULL, vocabulary, notices, config, error);
 }
 
 mousse_status run_model_compare(const char *checkpoint, const gpt_config *wanted,

@@ -20,7 +20,8 @@ mousse_status run_model_from(const train_options *run, const gpt_config *base,
 mousse_status run_model_find(const train_options *run, const char *checkpoint,
                              const run_notices *notices, gpt_config *config, mo_error *error);
 
-/* The same for a run whose data need not be there yet; options are checked first. */
+/* The same for a run whose data need not be there yet; options are checked first. One that would
+ * continue is looked up by its directory. */
 mousse_status run_model_expect(const train_options *run, const run_notices *notices,
                                gpt_config *config, mo_error *error);
 

@@ -63,10 +63,11 @@ static mousse_status open_directory(train_session *s, const run_notices *notices
   checkpoint_clean(s->checkpoints, notices);
   MO_TRY(checkpoint_newest(s->checkpoints, notices, step, found, error));
   if (*found && !s->given->resume)
-    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "%s: has checkpoints already, and resume is off; choose another --out or "
-                   "remove it",
-                   s->directory);
+    return mo_fail(
+        error, MOUSSE_INVALID_ARGUMENT,
+        "%s: has checkpoints already, and resume is off; --resume continues it; for a "
+        "new run, choose another --out",
+        s->directory);
   return MOUSSE_OK;
 }
 

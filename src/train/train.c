@@ -193,6 +193,7 @@ static mousse_status write_record(const trainer *t, mo_error *error)
                                .train_checksum = s->data.train_checksum,
                                .val_checksum = s->data.val_checksum,
                                .tokenizer_checksum = s->data.tokenizer_checksum,
+                               .val = &s->data.val,
                                .ranks = t->comm->size,
                                .threads = options_threads(t->run)};
   MO_TRY(mo_path_join(path, sizeof path, s->directory, "config.yaml", error));

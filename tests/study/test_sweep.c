@@ -185,10 +185,30 @@ static void test_a_flag_replaces_the_option_of_the_file(void **state)
   set(&axes, "data_dir", "d");
   set(&axes, "batch_size", "1,2,3");
   set(&axes, "batch-size", "4");
+  set(&axes, "steps", "5,6");
+  set(&axes, "num_iterations", "7");
+  set(&axes, "opt.lr", "0.1,0.2");
+  set(&axes, "lr", "0.3");
+  set(&axes, "opt.mu", "0.9");
   study_runs runs = planned(&axes, 0);
   assert_int_equal(runs.count, 1);
   assert_int_equal(runs.runs[0].run.batch_size, 4);
+  assert_int_equal(runs.runs[0].run.num_iterations, 7);
+  assert_string_equal(runs.runs[0].run.lr, "0.3");
+  assert_int_equal(runs.runs[0].run.option_count, 1);
   study_release(&runs);
+}
+
+static void test_an_option_has_one_name_in_a_file(void **state)
+{
+  (void)state;
+  static const char text[] = "learning_rate: [0.1, 0.2]\nlr: 0.3\n";
+  sweep_axes axes = {.count = 0};
+  mo_error error = {{0}};
+  assert_int_equal(sweep_parse(&axes, "f", text, strlen(text), &error), MOUSSE_BAD_FORMAT);
+  assert_string_equal(
+      error.text,
+      "f: line 2: 'lr' is the same option as 'learning_rate', which is given already");
 }
 
 /* In a file, what may have commas in it is one value unless it is a list. */
@@ -382,6 +402,7 @@ int main(void)
       cmocka_unit_test(test_what_differs_is_told),
       cmocka_unit_test(test_names_tell_values_apart),
       cmocka_unit_test(test_a_flag_replaces_the_option_of_the_file),
+      cmocka_unit_test(test_an_option_has_one_name_in_a_file),
       cmocka_unit_test(test_text_with_commas_is_one_value),
       cmocka_unit_test(test_values_that_are_too_long_are_refused),
       scratch_test(test_divergence),

@@ -34,11 +34,16 @@ class Commands(TrainTest):
 
     def test_flags_win_over_the_file(self):
         path = self.lab.folder / "a.yaml"
-        path.write_text("optimizer: mousse\nlr: 0.5\nbatch_size: 16\nopt: {graft: off}\n")
-        text = self.lab.call("train", "--config", path, "--lr", "0.25", "--dry-run").stdout
+        path.write_text("optimizer: mousse\nlr: 0.5\nbatch_size: 16\nopt: {graft: off, mu: 0.9, alpha: 0.25}\n")
+        text = self.lab.call("train", "--config", path, "--lr", "0.25", "--mu", "0.8", "--shampoo-alpha", "0.5", "--dry-run").stdout
         self.assertIn("\nlr: 0.25\n", text)
+        self.assertIn("\nmu: 0.8\n", text)
+        self.assertIn("\nshampoo_alpha: 0.5\n", text)
         self.assertIn("\nbatch_size: 16\n", text)
         self.assertIn("\nshampoo_norm: off\n", text)
+        path.write_text("out: file\n")
+        for flag, expected in ("--out", "\nout: flag\n"), ("--checkpoint-dir", "\nout: (none)\ncheckpoint_dir: flag\n"):
+            self.assertIn(expected, self.lab.call("train", "--config", path, flag, "flag", "--dry-run").stdout)
 
     def test_mistakes(self):
         bad = self.lab.folder / "bad.yaml"
@@ -201,9 +206,9 @@ class Commands(TrainTest):
         self.lab.train(out, "adamw", 15, "--keep-last", 1, "--keep-every", 6)
         self.assertEqual(harness.steps_of(out), [6, 12, 15])
 
-    def start_long_run(self, out, **more):
+    def start_long_run(self, out, *words, **more):
         process = subprocess.Popen([self.lab.program, *self.lab.command(
-            out, "mousse", 100000, "--checkpoint-freq", 0)], stdout=subprocess.PIPE,
+            out, "mousse", 100000, "--checkpoint-freq", 0, *words)], stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, **more)
         while not (out / "metrics.jsonl").exists() or \
                 '"loss"' not in (out / "metrics.jsonl").read_text():
@@ -226,6 +231,18 @@ class Commands(TrainTest):
         steps = harness.steps_of(out)
         lines = (out / "metrics.jsonl").read_text().splitlines()
         self.assertEqual(json.loads(lines[-1])["step"], steps[-1], "saved where it stopped")
+
+    def test_not_to_resume_is_asked_of_a_command(self):
+        """And not of the run, which goes on by its name."""
+        out = self.lab.folder / "once"
+        process = self.start_long_run(out, "--no-resume")
+        process.terminate()
+        stdout, said = process.communicate(timeout=60)
+        self.assertTrue(stdout.endswith(" and saved\n"), stdout)
+        self.assertIn(f" train --out {out}\n", said)
+        self.assertIn("resume is off; --resume continues it", self.failure(2, *self.lab.command(out, "mousse", 100000, "--no-resume")))
+        step = harness.steps_of(out)[-1]
+        self.assertIn(f"continues at step {step} of", self.lab.call("train", "--out", out, "--num-iterations", step + 1).stderr)
 
     def test_a_closed_terminal(self):
         """The run is saved; under nohup it goes on."""
@@ -326,6 +343,12 @@ class Commands(TrainTest):
         again = ("train", "--config", asked, "--out", tuned)
         self.assertIn(f"did not begin with --init {self.calm}", self.failure(2, *again))
         self.lab.call(*again, "--init", out)
+        shutil.rmtree(out)  # of a run that is there, they are not needed any more
+        self.assertIn("n_layer: 2\n", self.lab.call("train", "--out", tuned, "--dry-run").stdout)
+        (tuned / "checkpoints" / "step-0000000005" / "config.json").write_text("{")
+        self.assertIn("checkpoint of step 5 skipped", self.lab.call("train", "--out", tuned, "--dry-run").stderr)
+        self.lab.call("plan", "--out", tuned, "--gflops", "9")
+        self.lab.call("train", "--out", tuned, "--num-iterations", "6")
 
     def test_losses_that_are_not_finite(self):
         out = self.copy("broken")

@@ -285,7 +285,8 @@ class Records(TrainTest):
         content = bytearray(shard.read_bytes())
         content[1100] ^= 1
         shard.write_bytes(content)
-        for number, (words, told) in enumerate((((), 0), (("--data-dir", data), 1), ((), 0), (("--val-tokens", 64), 1), ((), 0))):
+        for number, (words, told) in enumerate((((), 0), (("--data-dir", data), 1), ((), 0), (("--val-tokens", 0), 0), (("--val-tokens", 64), 1),
+                                                (("--val-tokens", 40), 0), ((), 0))):
             said = self.lab.call("train", "--out", out, "--num-iterations", STEPS + 1 + number, *words).stderr
             self.assertEqual(said.count("validations score other text than before"), told, said)
 

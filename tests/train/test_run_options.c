@@ -152,6 +152,8 @@ static void yaml_mistakes(void **state)
       {"lr: 1\nlearning: 2\n", "line 2: there is no option 'learning'"},
       {"num_iterations: many\n", "'many' is not allowed"},
       {"lr: 1\nlr: 1\n", "given twice"},
+      {"width: 8\nmodel_dim: 16\n", "line 2: 'model_dim' is the same option as 'width'"},
+      {"batch-size: 8\nbatch_size: 8\n", "'batch_size' is the same option as 'batch-size'"},
       {"lr: [1]\n", "found a list"},
       {"opt: {a: {b: {c: 1}}}\n", "found a list"},
       {"? [a]\n: 1\n", "key is not a word"},

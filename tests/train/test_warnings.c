@@ -230,6 +230,24 @@ static void a_full_disk_costs_no_lines(void **state)
   assert_int_equal(lines_written(state), 8);
 }
 
+/* And what is refused to the last is told. */
+static void a_lost_end_is_told(void **state)
+{
+  train_metrics m;
+  told[0] = '\0';
+  metrics_open(&m, *state, 0, false, &collector);
+  write_steps(&m, 1, 2);
+  refusal = ENOSPC;
+  still_taken = 0;
+  write_steps(&m, 3, 4);
+  metrics_close(&m);
+  refusal = 0;
+  assert_int_equal(count("metrics.jsonl: cannot write: "), 2);
+  assert_int_equal(count("its end is lost"), 1);
+  assert_int_equal(count("the run goes on"), 0);
+  assert_int_equal(lines_written(state), 2);
+}
+
 /* Nothing comes after a hole: one that cannot wait any longer is the last. */
 static void logs_are_given_up_where_waiting_does_not_help(void **state)
 {
@@ -367,6 +385,7 @@ int main(void)
                                       scratch_remove),
       scratch_test(room_is_not_made_of_the_only_intact_one),
       scratch_test(a_full_disk_costs_no_lines),
+      scratch_test(a_lost_end_is_told),
       scratch_test(logs_are_given_up_where_waiting_does_not_help),
       cmocka_unit_test_setup_teardown(the_optimizer_is_heard, scratch_make, scratch_remove),
       cmocka_unit_test_setup_teardown(changes_are_told_once, scratch_make, scratch_remove),
