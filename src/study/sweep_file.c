@@ -27,11 +27,11 @@ static mousse_status take(void *user, const yaml_entry *entry, mo_error *error)
 
 mousse_status sweep_read(sweep_axes *axes, const char *path, mo_error *error)
 {
-  return yaml_keys_read(path, options_same_key, take, axes, error);
+  return yaml_keys_read(path, options_key_name, take, axes, error);
 }
 
 mousse_status sweep_parse(sweep_axes *axes, const char *path, const char *text, size_t size,
                           mo_error *error)
 {
-  return yaml_keys_parse(path, text, size, options_same_key, take, axes, error);
+  return yaml_keys_parse(path, text, size, options_key_name, take, axes, error);
 }

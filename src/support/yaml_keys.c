@@ -10,17 +10,22 @@
 
 enum { LARGEST_FILE = 1 << 16, LARGEST_TEXT = 2 * LARGEST_FILE, DEEPEST = 2 };
 
+typedef struct seen_key {
+  char text[YAML_LONGEST_KEY];
+  const char *name;
+} seen_key;
+
 typedef struct yaml_reader {
   const char *path;
   yaml_parser_t parser;
   yaml_event_t event; /* the current one */
   bool has_event;
-  yaml_same same;
+  yaml_name name;
   yaml_take take;
   void *user;
   const char *values[YAML_MOST_VALUES]; /* of the current key, in text */
   size_t used;
-  char seen[YAML_MOST_KEYS][YAML_LONGEST_KEY];
+  seen_key seen[YAML_MOST_KEYS];
   size_t seen_count;
   char text[LARGEST_TEXT];
 } yaml_reader;
@@ -64,17 +69,21 @@ static mousse_status next(yaml_reader *r, mo_error *error)
 
 static mousse_status note_key(yaml_reader *r, const char *key, size_t line, mo_error *error)
 {
+  const char *name = r->name(key);
   for (size_t i = 0; i < r->seen_count; i++) {
-    if (strcmp(r->seen[i], key) == 0)
+    const seen_key *s = &r->seen[i];
+    if (strcmp(s->text, key) == 0)
       return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: line %zu: '%s' is given twice", r->path,
                      line, key);
-    if (r->same(r->seen[i], key))
+    if (strcmp(s->name, name) == 0)
       return mo_fail(error, MOUSSE_BAD_FORMAT,
                      "%s: line %zu: '%s' is the same option as '%s', which is given already",
-                     r->path, line, key, r->seen[i]);
+                     r->path, line, key, s->text);
   }
   if (r->seen_count == YAML_MOST_KEYS) return bad(r, "too many keys", error);
-  memcpy(r->seen[r->seen_count++], key, strlen(key) + 1);
+  seen_key *s = &r->seen[r->seen_count++];
+  memcpy(s->text, key, strlen(key) + 1);
+  s->name = name == key ? s->text : name;
   return MOUSSE_OK;
 }
 
@@ -178,7 +187,7 @@ static mousse_status take_stream(yaml_reader *r, mo_error *error)
              : bad(r, "expected the end of the file: there is one document too many", error);
 }
 
-mousse_status yaml_keys_parse(const char *path, const char *text, size_t size, yaml_same same,
+mousse_status yaml_keys_parse(const char *path, const char *text, size_t size, yaml_name name,
                               yaml_take take, void *user, mo_error *error)
 {
   yaml_reader *r = mo_allocate(NULL, sizeof *r);
@@ -190,7 +199,7 @@ mousse_status yaml_keys_parse(const char *path, const char *text, size_t size, y
   }
   if (r != NULL && yaml_parser_initialize(&r->parser)) {
     r->path = path;
-    r->same = same;
+    r->name = name;
     r->take = take;
     r->user = user;
     /* An empty buffer has no memory, and libyaml asserts that there is some. */
@@ -206,13 +215,13 @@ mousse_status yaml_keys_parse(const char *path, const char *text, size_t size, y
   return status;
 }
 
-mousse_status yaml_keys_read(const char *path, yaml_same same, yaml_take take, void *user,
+mousse_status yaml_keys_read(const char *path, yaml_name name, yaml_take take, void *user,
                              mo_error *error)
 {
   char *text = NULL;
   size_t size = 0;
   MO_TRY(mo_file_read(NULL, path, LARGEST_FILE, &text, &size, error));
-  const mousse_status status = yaml_keys_parse(path, text, size, same, take, user, error);
+  const mousse_status status = yaml_keys_parse(path, text, size, name, take, user, error);
   mo_release(NULL, text, size + 1);
   return status;
 }

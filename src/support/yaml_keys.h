@@ -23,15 +23,15 @@ typedef struct yaml_entry {
   bool is_null; /* empty, ~ or null without quotes: the default is meant */
 } yaml_entry;
 
-/* Whether two keys mean the same: then a file may have one of them. */
-typedef bool (*yaml_same)(const char *key, const char *other);
+/* The name that all keys for one thing share, of which a file may have one; may be the key itself. */
+typedef const char *(*yaml_name)(const char *key);
 /* What becomes of an entry. A failure's sentence gets the file and the line in front. */
 typedef mousse_status (*yaml_take)(void *user, const yaml_entry *entry, mo_error *error);
 
 /* path is what messages call the text. An empty file has no entries. */
-mousse_status yaml_keys_parse(const char *path, const char *text, size_t size, yaml_same same,
+mousse_status yaml_keys_parse(const char *path, const char *text, size_t size, yaml_name name,
                               yaml_take take, void *user, mo_error *error);
-mousse_status yaml_keys_read(const char *path, yaml_same same, yaml_take take, void *user,
+mousse_status yaml_keys_read(const char *path, yaml_name name, yaml_take take, void *user,
                              mo_error *error);
 
 #endif

@@ -165,11 +165,10 @@ static mousse_status check_number(const char *key, const char *option, const cha
                  text);
 }
 
-bool options_same_key(const char *key, const char *other)
+const char *options_key_name(const char *key)
 {
   const mo_setting *row = mo_settings_find(&train_settings, key);
-  if (row == NULL) return strcmp(key, other) == 0;
-  return mo_settings_find(&train_settings, other) == row;
+  return row != NULL ? row->name : key;
 }
 
 /* NAME of opt.NAME or of a row that stands for it; "": the key is neither. */
@@ -186,7 +185,7 @@ static const char *matrix_option(const char *key)
 bool options_same_option(const char *key, const char *other)
 {
   const char *name = matrix_option(key);
-  return options_same_key(key, other) ||
+  return strcmp(options_key_name(key), options_key_name(other)) == 0 ||
          (name[0] != '\0' && strcmp(name, matrix_option(other)) == 0);
 }
 

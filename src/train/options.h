@@ -72,9 +72,9 @@ const char *option_row_name(size_t row, const char **only);
 
 mousse_status options_defaults(train_options *run, mo_error *error);
 
-/* Whether both are names of one option: '-' is '_', and other trainers' names count. */
-bool options_same_key(const char *key, const char *other);
-/* The same, and whether one is opt.NAME of what the other sets for any optimizer. */
+/* The name of the row that a key means: '-' is '_', and other trainers' names count. Any other key is its own. */
+const char *options_key_name(const char *key);
+/* Whether both mean one row, or one is opt.NAME of what the other sets for any optimizer. */
 bool options_same_option(const char *key, const char *other);
 
 /* Sets one key, of the table or one of the others. */

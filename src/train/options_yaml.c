@@ -28,14 +28,14 @@ mousse_status options_parse(train_options *run, const char *path, const char *te
                             const run_notices *notices, mo_error *error)
 {
   options_reader r = {run, notices};
-  return yaml_keys_parse(path, text, size, options_same_key, take, &r, error);
+  return yaml_keys_parse(path, text, size, options_key_name, take, &r, error);
 }
 
 mousse_status options_read(train_options *run, const char *path, const run_notices *notices,
                            mo_error *error)
 {
   options_reader r = {run, notices};
-  return yaml_keys_read(path, options_same_key, take, &r, error);
+  return yaml_keys_read(path, options_key_name, take, &r, error);
 }
 
 /* What readers of YAML refuse, take for a line's end or have a meaning for. */
