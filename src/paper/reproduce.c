@@ -329,6 +329,8 @@ static mousse_status train_and_archive(reproduction_work *w, const reproduction 
   const archived_study study = {what->directory, w->runs.directory};
   if (what->archive == NULL) return train_all(w, what, stopped, error);
   MO_TRY(run_archive_unpack(&study, what->archive, what->notices, error));
+  /* Where it cannot be written, that is told now and not when the first run has ended. */
+  MO_TRY(archive_runs(&w->runs, what, error));
   signals_watch();
   const mousse_status status = train_all(w, what, stopped, error);
   *stopped = signals_stop();

@@ -242,7 +242,7 @@ class Reproduce(ProgramTest):
     def test_a_kill_costs_the_archive_some_seconds(self):
         words = ["reproduce", "sides", "--scale", "smoke", "--quiet", "--archive", "runs.jsonl"]
         process = subprocess.Popen([MOUSSE, *words, "--out", "here"], cwd=self.folder)
-        while not os.path.exists(self.path("runs.jsonl")):
+        while not os.path.exists(self.path("runs.jsonl")) or not self.read("runs.jsonl"):
             self.assertIsNone(process.poll(), "it ended without an archive")
             time.sleep(0.02)
         self.assertIsNone(process.poll(), "the archive came with the end")
@@ -255,6 +255,11 @@ class Reproduce(ProgramTest):
         self.assertGreater(set(made), set(kept))
         for name in kept:
             self.assertFalse(os.path.exists(os.path.join(self.folder, "there/runs", name, "checkpoints")), "made again")
+
+    def test_an_archive_that_cannot_be_written_is_told_before_the_first_run(self):
+        said = self.failure(1, "reproduce", "sides", "--scale", "smoke", "--archive", "nowhere/runs.jsonl", "--out", "out")
+        self.assertIn("nowhere", said)
+        self.assertEqual(os.listdir(self.path("out/runs")), ["lock"])
 
     def test_a_damaged_archive_is_refused_by_its_line(self):
         words = ["reproduce", "sides", "--scale", "smoke", "--quiet", "--archive", "runs.jsonl", "--out", "out"]
