@@ -277,6 +277,18 @@ class Loops(unittest.TestCase):
             optimizer.step()
         optimizer.step()
 
+    def test_warnings_name_the_program_s_line(self):
+        """Also where torch has wrapped the step, as it does for a scheduler."""
+        weight = torch.nn.Parameter(torch.ones(4))
+        weight.grad = torch.ones(4)
+        optimizer = mousse.torch.SGD([weight])
+        torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 1.0)
+        optimizer.step()
+        optimizer.observe(lambda *_: optimizer._core._told.append("as the library does"))
+        with self.assertWarnsRegex(RuntimeWarning, "as the library does") as told:
+            optimizer.step()
+        self.assertEqual(told.filename, __file__)
+
     def test_what_an_observer_raises_comes_after_a_whole_step(self):
         """Also for a parameter that is copied to the library and back; one without a gradient is left alone."""
         sliced, plain, idle = (torch.nn.Parameter(torch.ones(4, 8)[:, ::2]), torch.nn.Parameter(torch.ones(4)),

@@ -8,10 +8,9 @@ import dataclasses
 import functools
 import os
 import threading
-import warnings
 import weakref
 
-from ._errors import BadFormat, CommunicationFailed, InvalidArgument, check, shown
+from ._errors import BadFormat, CommunicationFailed, InvalidArgument, check, shown, warn
 from ._library import ffi, lib
 from ._tables import value_text
 
@@ -182,7 +181,7 @@ class Core:
 
     def _warn(self) -> None:
         while self._told:
-            warnings.warn(self._told.pop(0), RuntimeWarning, stacklevel=5)  # where the optimizer was called
+            warn(self._told.pop(0))
 
     def add_group(self, algorithm: str, options: dict) -> int:
         group = ffi.new("int *")

@@ -14,14 +14,13 @@ import contextlib
 import functools
 import inspect
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from . import _core, _options, _tables
-from ._errors import BadFormat, InvalidArgument
+from ._errors import BadFormat, InvalidArgument, warn
 from ._torch_groups import groups
 from ._torch_layout import Slot
 
@@ -468,7 +467,7 @@ def _adopt(core, data, whole):
         if kind in misfits:
             raise BadFormat(text)
         if whole and kind == _core.lib.MOUSSE_OPTION and name in _tables.object_options():
-            warnings.warn(text, RuntimeWarning, stacklevel=5)  # where load_state_dict was called
+            warn(text)
 
 
 _class_names = {"mousse": "Mousse", "muon": "Muon", "soap": "SOAP", "shampoo": "Shampoo", "adamw": "AdamW",
