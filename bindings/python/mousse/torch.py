@@ -297,6 +297,8 @@ class Optimizer(torch.optim.Optimizer):
     @_alone
     def state_dict(self) -> dict:
         """With several processes, called by all of them; each gets the whole state."""
+        if self._saved is not None:
+            self._build()  # what waits for the first step lacks the parameters of a group that was added since
         result = super().state_dict()
         data = self._state_bytes()
         result["mousse"] = None if data is None else torch.frombuffer(bytearray(data), dtype=torch.uint8)
