@@ -190,7 +190,6 @@ static void test_unwrap(void **state)
   }
 }
 
-/* Building a data set: shares, end-of-text tokens, sizes of shards, and nothing left behind. */
 /* A line is handed on as it comes, but for space at what may be its end. */
 static void test_unwrap_of_long_lines(void **state)
 {
@@ -219,6 +218,7 @@ static void test_unwrap_of_long_lines(void **state)
   mo_buffer_close(&out);
 }
 
+/* Building a data set: shares, end-of-text tokens, sizes of shards, and nothing left behind. */
 static void test_build(void **state)
 {
   char *text = test_malloc(200000);
