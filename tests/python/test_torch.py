@@ -378,6 +378,11 @@ class Loops(unittest.TestCase):
             group.clear()
             group.update(before)
         optimizer.step()
+        named = mousse.torch.SGD([{"params": [one], "names": ["one"]}])
+        named.step()
+        named.param_groups[0]["names"][0] = "other"
+        with self.assertRaisesRegex(ValueError, "other parameters, names, algorithms or layouts"):
+            named.step()
         optimizer.param_groups[0]["params"].append(torch.nn.Parameter(torch.ones(3)))
         with self.assertRaisesRegex(ValueError, "add_param_group"):
             optimizer.step()

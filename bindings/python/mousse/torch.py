@@ -147,7 +147,8 @@ class Optimizer(torch.optim.Optimizer):
         self._saved, self._core = None, core
 
     def _grouped(self):
-        return [(list(map(id, group["params"])), list(map(group.get, _lasting_keys))) for group in self.param_groups]
+        return [(list(map(id, group["params"])), list(map(group.get, _lasting_keys)), list(group.get("names") or ()))
+                for group in self.param_groups]  # names once more: their list may change in place
 
     def _push_options(self):
         """What schedulers and people have changed in param_groups since the last step."""
