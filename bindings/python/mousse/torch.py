@@ -45,7 +45,7 @@ def _alone(method):
     return call
 
 
-class Optimizer(torch.optim.Optimizer):
+class Optimizer(torch.optim.Optimizer, _core.Observed):
     """Parameter groups under one algorithm each: {"params": ..., "algorithm": "muon", "lr": ...}.
 
     Further keys of a group: `names` (keys in the saved state; groups() sets them), `transposed`
@@ -140,7 +140,7 @@ class Optimizer(torch.optim.Optimizer):
         core = _core.Core(self._thread_count, self._comm())
         slots, pushed = self._describe(core)
         core.prepare()
-        core.observe(self._observer)
+        core.observe(self._observer is not None)
         if self._saved is not None:
             _adopt(core, self._saved, whole)
         self._slots, self._pushed, self._members = slots, pushed, self._grouped()
@@ -170,6 +170,7 @@ class Optimizer(torch.optim.Optimizer):
 
     @_alone
     def _step(self):
+        self._refuse_steps_of_observers()
         if self._evaluated is not None:
             raise InvalidArgument("a step is not for the weights of evaluating(): take it after the with statement")
         self._refuse_changed_groups()
@@ -199,15 +200,17 @@ class Optimizer(torch.optim.Optimizer):
                 self._build()
                 return self._update()
             gradients.append(gradient)  # alive until the step is over
-        with self._core.lock:
-            self._core.bind(addresses)
+        core = self._core  # an observer may have it made anew
+        with core.lock:
+            core.bind(addresses)
             self._bind_inputs()
-            before = self._core.steps
+            before = core.steps
             try:
-                self._core.step()
-            finally:  # an observer's exception, or Ctrl-C, comes after a step that was taken
-                if self._core.steps != before:
+                rows = core.step()
+            finally:  # Ctrl-C, or a warning that is an error, comes after a step that was taken
+                if core.steps != before:
                     self._take_over([slot for slot, gradient in zip(self._slots, gradients) if gradient is not None])
+            self._tell(rows)
 
     def bind_input(self, param: str | torch.Tensor, name: str, tensor: torch.Tensor | None) -> None:
         """What kfac, newtonmuon and limuon take beside the gradient of a parameter (its name, or itself), as
@@ -373,7 +376,7 @@ class Optimizer(torch.optim.Optimizer):
         """function(name, quantity, value) is called after every step, e.g. ("0", "update_rms", 0.2)."""
         self._observer = function
         if self._core is not None:
-            self._core.observe(function)
+            self._core.observe(function is not None)
 
     def plan(self) -> Plan:
         """Memory and work per parameter, before or during training; nothing large is allocated."""
