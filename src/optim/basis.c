@@ -51,11 +51,14 @@ bool mo_decompose(size_t n, const float *pair, double factor, double shift,
   return false;
 }
 
-/* Eigenvalues (ascending) that count: the others are at most 1e-5 of the largest. */
+/* Eigenvalues of at most this part of the largest do not count. */
+static const double null_part = 1e-5;
+
+/* Eigenvalues (ascending) that count. */
 static size_t known_values(size_t n, const double *values)
 {
   size_t lost = 0;
-  while (lost < n && values[lost] <= 1e-5 * values[n - 1]) lost++;
+  while (lost < n && values[lost] <= null_part * values[n - 1]) lost++;
   return n - lost;
 }
 
@@ -134,6 +137,17 @@ void mo_basis_order(size_t n, const float *pair, const float *basis, size_t *ord
 {
   float *estimate = work + n * n;
   estimate_values(n, pair, basis, work, estimate);
+  sort_falling(n, estimate, order);
+}
+
+void mo_basis_places(size_t n, const float *pair, const float *basis, size_t *order,
+                     float *work)
+{
+  float *estimate = work + n * n;
+  estimate_values(n, pair, basis, work, estimate);
+  const double least = null_part * (double)mo_largest(estimate, n);
+  for (size_t i = 0; i < n; i++)
+    if ((double)estimate[i] <= least) estimate[i] = 0.0f;
   sort_falling(n, estimate, order);
 }
 

@@ -37,6 +37,11 @@ bool mo_basis_near(size_t n, const float *pair, double tolerance, const float *b
 void mo_basis_order(size_t n, const float *pair, const float *basis, size_t *order,
                     float *work);
 
+/* The same, but estimates of at most 1e-5 of the largest, whose order would be that of rounding, count as
+ * equal: then the first place comes first. */
+void mo_basis_places(size_t n, const float *pair, const float *basis, size_t *order,
+                     float *work);
+
 /* Moves a basis that is not near enough by one power iteration with the statistics A and QR,
  * sorted by falling estimates of the eigenvalues: order[i] is the old place of row i. order
  * NULL: they are not sorted. To see that it may stay costs one product of the two and the QR

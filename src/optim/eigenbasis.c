@@ -115,7 +115,7 @@ static bool place_side(mo_side side, const float *pair, float *basis, double tol
   const size_t n = side.size;
   size_t *order = (size_t *)(void *)mo_scratch_take(&work, mo_order_floats(n));
   const uint64_t failures = counts->fallbacks;
-  mo_basis_order(n, pair, basis, order, work);
+  mo_basis_places(n, pair, basis, order, work);
   if (!find_side(side, pair, basis, tolerance, work, counts)) return false;
   if (counts->fallbacks > failures) return true;
   memcpy(work, basis, n * n * sizeof *basis);

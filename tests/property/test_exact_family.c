@@ -248,6 +248,7 @@ static void test_late_gradients_against_the_references(void **state)
       {"klshampoo", "refresh_every=3", 2e-2},
       {"klsoap", "", 2e-2},
       {"klsoap", "refresh_every=3 mu=0.5", 2e-2},
+      {"klsoap", "refresh_every=1", 1e-3},
       {"pmuon", "", 1e-2},
       {"soapmuon", "refresh_every=20", 2e-2},
       {"sinksoap", "", 2e-2},
@@ -270,6 +271,35 @@ static void test_late_gradients_against_the_references(void **state)
       wrong++;
     }
   assert_int_equal(wrong, 0);
+}
+
+/* No gradient from the second step to the fourth: statistics fade and keep their rank. */
+static void fill_with_a_pause(rig_param *p, const void *context, uint64_t step)
+{
+  (void)context;
+  gradient(p, FULL, step);
+  if (step >= 2 && step <= 4) memset(p->grad, 0, p->count * sizeof *p->grad);
+}
+
+/* A basis that is found anew meanwhile has a null space again, in whose places nothing tells one vector
+ * from another but rounding. */
+static void test_a_pause_against_the_references(void **state)
+{
+  (void)state;
+  static const row paused[] = {{"klsoap", "refresh_every=1", 1e-3},
+                               {"klsoap", "refresh_every=3 mu=0.5", 1e-3},
+                               {"klshampoo", "refresh_every=1", 1e-3},
+                               {"soap", "refresh_every=1", 1e-3}};
+  static const size_t longer[][2] = {{8, 50}, {50, 8}, {24, 48}};
+  for (size_t i = 0; i < sizeof paused / sizeof *paused; i++)
+    for (size_t s = 0; s < 3; s++) {
+      const row *q = &paused[i];
+      const double error =
+          error_against(q->algorithm, longer[s], q->options, 12, fill_with_a_pause, NULL);
+      if (error > q->tolerance)
+        fail_msg("%s %zux%zu '%s': error %.2g", q->algorithm, longer[s][0], longer[s][1],
+                 q->options, error);
+    }
 }
 
 /* Eigenvalues that are kept for places follow vectors that are found anew. klshampoo has no update in
@@ -535,6 +565,7 @@ int main(void)
       cmocka_unit_test(test_small_directions_against_the_references),
       cmocka_unit_test(test_roots_by_qr_against_the_references),
       cmocka_unit_test(test_late_gradients_against_the_references),
+      cmocka_unit_test(test_a_pause_against_the_references),
       cmocka_unit_test(test_kl_by_eigh_against_the_reference),
       cmocka_unit_test(test_reductions),
       cmocka_unit_test(test_the_sum_is_made_of_its_parts),

@@ -145,6 +145,19 @@ class Arrays(unittest.TestCase):
         optimizer.step(step)
         self.assertTrue(numpy.array_equal(forked, w))
 
+    def test_an_observer_that_uses_the_optimizer(self):
+        w, gradient, saved = numpy.ones(3, numpy.float32), numpy.ones(3, numpy.float32), []
+        optimizer = mousse.numpy.Optimizer({"w": w}, "sgd", lr=0.5, mu=0, weight_decay=0)
+        optimizer.observe(lambda *_: saved.append((optimizer.save(), float(w[0]))))
+        optimizer.step({"w": gradient})
+        self.assertEqual({one for _, one in saved}, {0.5})
+        self.assertEqual(saved[0][0], optimizer.save())
+        optimizer.observe(lambda *_: optimizer.step({"w": gradient}))
+        with self.assertRaisesRegex(mousse.InvalidArgument, "an observer cannot take a step"):
+            optimizer.step({"w": gradient})
+        copy.deepcopy(optimizer).step({"w": gradient})
+        self.assertEqual(optimizer.steps, 2)
+
     def test_a_program_that_ends_during_a_step(self):
         """Of a daemon thread: it is not pulled from under it."""
         code = """if True:

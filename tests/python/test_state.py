@@ -125,6 +125,27 @@ class Saving(unittest.TestCase):
             other.load_state_dict(saved)
         self.assertEqual(other.state_dict(), before)
 
+    def test_a_group_that_was_added_just_before(self):
+        """As one does who unfreezes layers at the end of an epoch and then saves."""
+        def make():
+            params = [torch.nn.Parameter(torch.ones(4, 4)) for _ in range(2)]
+            for param in params:
+                param.grad = torch.eye(4)
+            return params, mousse.torch.Muon([{"params": params[:1], "names": ["a"]}])
+
+        params, optimizer = make()
+        optimizer.step()
+        optimizer.add_param_group({"params": params[1:], "names": ["b"]})
+        saved = copy.deepcopy((optimizer.state_dict(), params))
+        optimizer.step()
+        (first, second), other = make()
+        other.add_param_group({"params": [second], "names": ["b"]})
+        with torch.no_grad():
+            first.copy_(saved[1][0])
+        other.load_state_dict(saved[0])
+        other.step()
+        self.assertTrue(same([first, second], params))
+
     def test_parameters_in_another_group(self):
         """A state finds its parameter by name, but the saved options come back group by group."""
         def optimizer_for(first, second):

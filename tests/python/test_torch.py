@@ -277,6 +277,56 @@ class Loops(unittest.TestCase):
             optimizer.step()
         optimizer.step()
 
+    def test_an_observer_that_uses_the_optimizer(self):
+        """The step is over then, also for values that are copied to the library and back."""
+        def start():
+            return torch.nn.Parameter(torch.ones(4, 8)[:, ::2])
+
+        weight, more = start(), torch.nn.Parameter(torch.ones(4))
+        optimizer = mousse.torch.SGD([weight], lr=0.5, mu=0.5, nesterov=False, weight_decay=0, average=True)
+        seen, expected = [], [0.5, -0.25, -1.125, -2.0625]
+
+        def evaluate(*_):
+            seen.append(float(weight[0, 0]))
+            optimizer.evaluation_weights()
+
+        def load(*_):
+            seen.append(float(weight[0, 0]))
+            optimizer.load_state_dict(optimizer.state_dict())
+            optimizer.observe(None)
+
+        def add(*_):
+            seen.append(float(weight[0, 0]))
+            optimizer.add_param_group({"params": [more]})
+            optimizer.observe(None)
+
+        def stop(*_):
+            seen.append(float(weight[0, 0]))
+            optimizer.observe(None)
+        optimizer.observe(lambda *_: optimizer.step())
+        weight.grad = torch.zeros(4, 4)
+        with self.assertRaisesRegex(mousse.InvalidArgument, "an observer cannot take a step"):
+            optimizer.step()
+        for observer, value in zip((evaluate, load, add, stop), expected):
+            weight.grad = torch.ones(4, 4)
+            optimizer.observe(observer)
+            optimizer.step()
+            self.assertEqual(float(weight[0, 0]), value)
+            self.assertEqual(set(seen), {value})
+            seen.clear()
+
+    def test_warnings_name_the_program_s_line(self):
+        """Also where torch has wrapped the step, as it does for a scheduler."""
+        weight = torch.nn.Parameter(torch.ones(4))
+        weight.grad = torch.ones(4)
+        optimizer = mousse.torch.SGD([weight])
+        torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 1.0)
+        optimizer.step()
+        with mock.patch.object(mousse._core.Core, "_check", lambda core, *_: core._told.append("as the library does")):
+            with self.assertWarnsRegex(RuntimeWarning, "as the library does") as told:
+                optimizer.step()
+        self.assertEqual(told.filename, __file__)
+
     def test_what_an_observer_raises_comes_after_a_whole_step(self):
         """Also for a parameter that is copied to the library and back; one without a gradient is left alone."""
         sliced, plain, idle = (torch.nn.Parameter(torch.ones(4, 8)[:, ::2]), torch.nn.Parameter(torch.ones(4)),
@@ -366,6 +416,11 @@ class Loops(unittest.TestCase):
             group.clear()
             group.update(before)
         optimizer.step()
+        named = mousse.torch.SGD([{"params": [one], "names": ["one"]}])
+        named.step()
+        named.param_groups[0]["names"][0] = "other"
+        with self.assertRaisesRegex(ValueError, "other parameters, names, algorithms or layouts"):
+            named.step()
         optimizer.param_groups[0]["params"].append(torch.nn.Parameter(torch.ones(3)))
         with self.assertRaisesRegex(ValueError, "add_param_group"):
             optimizer.step()

@@ -16,7 +16,8 @@
  *        projected back with the old basis and forth with the new one; v and lam stay).
  *        While s*min(m,n) < the dimension, s counting gradients other than 0, and with refresh = eigh
  *        (of the library's `spectral`) always: the eigenvectors instead, that of the k-th largest
- *        eigenvalue in the place that had the k-th largest quotient diag(Q^T*L*Q).
+ *        eigenvalue in the place that had the k-th largest quotient diag(Q^T*L*Q); quotients of at
+ *        most 1e-5 of the largest are equal, and of equal ones the first place comes first.
  *
  * floors absolute: start .1, d = 1, floor 1, eps as it is. floors relative [default]: start and d
  * are the RMS of the first gradient, floor = mean(lam), eps times the root of the product of both
@@ -161,12 +162,14 @@ static void statistics(ref_optimizer *r, const double *g)
   free(z);
 }
 
-/* q = the eigenvectors; the k-th largest goes where diag(q^T*s*q) had its k-th largest, the first of
- * equal ones. */
+/* q = the eigenvectors, each where step 4 says. */
 static void find(size_t n, const double *s, const double *image, double *q)
 {
-  double *quotients = ref_zeros(n), *found = ref_zeros(n * n);
+  double *quotients = ref_zeros(n), *found = ref_zeros(n * n), largest = 0;
   for (size_t i = 0; i < n * n; i++) quotients[i % n] += q[i] * image[i];
+  for (size_t i = 0; i < n; i++) largest = fmax(largest, quotients[i]);
+  for (size_t i = 0; i < n; i++)
+    if (quotients[i] <= 1e-5 * largest) quotients[i] = 0;
   ref_eigenbasis(n, s, found);
   for (size_t k = 0; k < n; k++) {
     size_t best = 0;
@@ -197,6 +200,12 @@ static void turn(const ref_optimizer *r, size_t n, const double *s, double *q)
   free(image);
 }
 
+static void turn_both(ref_optimizer *r)
+{
+  turn(r, r->rows, r->part[LEFT], r->part[BASIS_LEFT]);
+  turn(r, r->cols, r->part[RIGHT], r->part[BASIS_RIGHT]);
+}
+
 static void step(ref_optimizer *r, int soap, double *w, const double *g)
 {
   const size_t count = r->rows * r->cols;
@@ -212,17 +221,14 @@ static void step(ref_optimizer *r, int soap, double *w, const double *g)
     whiten(r, g, u);
   from_basis(r, u);
   for (size_t i = 0; i < count; i++) w[i] = (w[i] - lr * u[i]) * (1 - lr * decay);
-  if (r->part[VALUES_LEFT][0] == 0) {
+  const int begins = r->part[VALUES_LEFT][0] == 0;
+  if (!begins) statistics(r, g);
+  if (begins || ref_due(r, 10)) {
     if (soap) from_basis(r, r->part[FIRST]);
-    start(r, g);
-    if (soap) to_basis(r, r->part[FIRST]);
-  } else {
-    statistics(r, g);
-  }
-  if (ref_due(r, 10) && r->part[VALUES_LEFT][0] > 0) {
-    if (soap) from_basis(r, r->part[FIRST]);
-    turn(r, r->rows, r->part[LEFT], r->part[BASIS_LEFT]);
-    turn(r, r->cols, r->part[RIGHT], r->part[BASIS_RIGHT]);
+    if (begins)
+      start(r, g);
+    else
+      turn_both(r);
     if (soap) to_basis(r, r->part[FIRST]);
   }
   free(u);

@@ -8,10 +8,9 @@ import dataclasses
 import functools
 import os
 import threading
-import warnings
 import weakref
 
-from ._errors import BadFormat, CommunicationFailed, InvalidArgument, check, shown
+from ._errors import BadFormat, CommunicationFailed, InvalidArgument, check, shown, warn
 from ._library import ffi, lib
 from ._tables import value_text
 
@@ -111,22 +110,21 @@ def _log(told, level, text):
 
 
 class _Observer:
-    """Calls a function for every quantity; what it raises is raised after the step."""
+    """Keeps every quantity of a step until that is over; what is raised meanwhile is raised then."""
 
-    def __init__(self, function):
-        self.function, self.raised = function, None
+    def __init__(self):
+        self.rows, self.raised = [], None
 
-    def tell(self, name, quantity, value):
+    def add(self, name, quantity, value):
         try:
-            if self.raised is None:
-                self.function(shown(name), shown(quantity), value)
+            self.rows.append((shown(name), shown(quantity), value))
         except BaseException as reason:
             self.raised = reason
 
 
 @ffi.callback("void(void *, const char *, const char *, double)")
 def _observe(user, name, quantity, value):
-    ffi.from_handle(user).tell(name, quantity, value)
+    ffi.from_handle(user).add(name, quantity, value)
 
 
 def _alone(method):
@@ -136,6 +134,26 @@ def _alone(method):
         with self.lock:
             return method(self, *arguments)
     return call
+
+
+class Observed:
+    """An optimizer with an observer, which is told of a step when that is over: it may use the optimizer then."""
+    _observer = None
+    _telling = False
+
+    def _refuse_steps_of_observers(self):
+        if self._telling:
+            raise InvalidArgument("an observer cannot take a step of the optimizer that it observes: it would be told of that")
+
+    def _tell(self, rows):
+        """Until it puts another one, or none, in its place."""
+        observer, self._telling = self._observer, True
+        try:
+            for row in rows:
+                if observer is not None and self._observer is observer:
+                    observer(*row)
+        finally:
+            self._telling = False
 
 
 def _release(handle, lock):
@@ -163,7 +181,8 @@ class Core:
         self.handle = out[0]
         self.lock = threading.RLock()  # what runs without Python's lock runs alone; an observer may come back
         self._release = weakref.finalize(self, _release, self.handle, self.lock)
-        self._observer = self._observer_handle = None
+        self._observer = _Observer()
+        self._observer_handle = ffi.new_handle(self._observer)
         self._names, self._bindings, self._bound = [], None, None
 
     def _check(self, status, stream=None) -> None:
@@ -182,7 +201,7 @@ class Core:
 
     def _warn(self) -> None:
         while self._told:
-            warnings.warn(self._told.pop(0), RuntimeWarning, stacklevel=5)  # where the optimizer was called
+            warn(self._told.pop(0))
 
     def add_group(self, algorithm: str, options: dict) -> int:
         group = ffi.new("int *")
@@ -237,17 +256,13 @@ class Core:
         check(lib.mousse_bind_input(self.handle, name.encode(), given.encode(), data), self.handle)
 
     @_alone
-    def step(self) -> None:
-        """One step. Python's lock is released meanwhile."""
+    def step(self) -> list[tuple[str, str, float]]:
+        """One step; (name, quantity, value) of all that is observed. Python's lock is released meanwhile."""
         self._told.clear()
-        observer = self._observer
-        status = lib.mousse_step(self.handle)
-        for each in (observer, self._observer):  # it may have put another one in its place
-            if each is not None and each.raised is not None:
-                raised, each.raised = each.raised, None
-                raise raised
-        self._check(status)
+        self._observer.rows, self._observer.raised = [], None
+        self._check(lib.mousse_step(self.handle), self._observer)
         self._warn()
+        return self._observer.rows
 
     @_alone
     def save(self) -> bytes:
@@ -275,12 +290,9 @@ class Core:
         return differences.rows
 
     @_alone
-    def observe(self, function) -> None:
-        """function(name, quantity, value) after every step; None: nobody."""
-        self._observer = None if function is None else _Observer(function)
-        self._observer_handle = ffi.NULL if function is None else ffi.new_handle(self._observer)
-        call = ffi.NULL if function is None else _observe
-        check(lib.mousse_observe(self.handle, call, self._observer_handle), self.handle)
+    def observe(self, wanted: bool) -> None:
+        """Whether step() has anything to tell."""
+        check(lib.mousse_observe(self.handle, _observe if wanted else ffi.NULL, self._observer_handle), self.handle)
 
     @_alone
     def state(self, name: str) -> dict[str, bytearray]:

@@ -1,4 +1,7 @@
-"""The library's statuses as exceptions, each also the kind that Python programs expect."""
+"""The library's statuses as exceptions, each also the kind that Python programs expect; its warnings."""
+import sys
+import warnings
+
 from ._library import ffi, lib
 
 
@@ -61,3 +64,11 @@ def check(status, handle=ffi.NULL):
         return
     text = shown(lib.mousse_error(handle)) or shown(lib.mousse_status_text(status))
     raise _kinds.get(status, Error)(text)
+
+
+def warn(text):
+    """Warns at the line of the program that has called this package, perhaps through torch's wrappers of a step."""
+    frame, level = sys._getframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("mousse", "torch"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, RuntimeWarning, stacklevel=level)

@@ -31,7 +31,7 @@ def _refuse_unnamed(arrays, what):
         raise InvalidArgument(f"{what} are given as a {type(arrays).__name__}; give them by name: {{'w': array}}")
 
 
-class Optimizer:
+class Optimizer(_core.Observed):
     """params: arrays by name, updated in place. algorithm: one name, or one for every array.
 
     options: for every algorithm that has them, and those of the optimizer as a whole besides clip_norm (average, wrapper,
@@ -75,7 +75,7 @@ class Optimizer:
             self._core.add_tensor(self._groups[self._algorithms[name]], _core.Tensor(name, rows, cols, array.ctypes.data))
         self._core.set_whole(self._whole)
         self._core.prepare()
-        self._core.observe(self._observer)
+        self._core.observe(self._observer is not None)
         for (name, given), array in self._inputs.items():
             self._core.bind_input(name, given, 0 if array is None else array.ctypes.data)
 
@@ -86,7 +86,7 @@ class Optimizer:
             self._core.load(state)
 
     def __getstate__(self):
-        of_this_process = ("_core", "_groups", "_addresses", "_threads")
+        of_this_process = ("_core", "_groups", "_addresses", "_threads", "_telling")
         mine = {key: value for key, value in self.__dict__.items() if key not in of_this_process}
         return mine | {"_observer": None, "_state": self._core.save()}
 
@@ -128,8 +128,9 @@ class Optimizer:
             addresses += (self._addresses[name], 0 if gradient is None else gradient.ctypes.data)
         self._rebuild_after_fork()
         with self._core.lock:
+            self._refuse_steps_of_observers()
             self._core.bind(addresses)
-            self._core.step()
+            self._tell(self._core.step())
 
     def set(self, option: str, value: Any, algorithm: str | None = None) -> None:
         """An option of one algorithm's group, or of all that have it, or of the optimizer as a whole; "lr", or
@@ -157,7 +158,7 @@ class Optimizer:
     def observe(self, function: Callable[[str, str, float], Any] | None) -> None:
         """function(name, quantity, value) after every step; None: nobody."""
         self._observer = function
-        self._core.observe(function)
+        self._core.observe(function is not None)
 
     def arrays(self, name: str) -> dict[str, numpy.ndarray]:
         """What is kept about a parameter: copies of "momentum" and the like."""

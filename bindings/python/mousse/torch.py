@@ -14,14 +14,13 @@ import contextlib
 import functools
 import inspect
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from . import _core, _options, _tables
-from ._errors import BadFormat, InvalidArgument
+from ._errors import BadFormat, InvalidArgument, warn
 from ._torch_groups import groups
 from ._torch_layout import Slot
 
@@ -46,7 +45,7 @@ def _alone(method):
     return call
 
 
-class Optimizer(torch.optim.Optimizer):
+class Optimizer(torch.optim.Optimizer, _core.Observed):
     """Parameter groups under one algorithm each: {"params": ..., "algorithm": "muon", "lr": ...}.
 
     Further keys of a group: `names` (keys in the saved state; groups() sets them), `transposed`
@@ -141,14 +140,15 @@ class Optimizer(torch.optim.Optimizer):
         core = _core.Core(self._thread_count, self._comm())
         slots, pushed = self._describe(core)
         core.prepare()
-        core.observe(self._observer)
+        core.observe(self._observer is not None)
         if self._saved is not None:
             _adopt(core, self._saved, whole)
         self._slots, self._pushed, self._members = slots, pushed, self._grouped()
         self._saved, self._core = None, core
 
     def _grouped(self):
-        return [(list(map(id, group["params"])), list(map(group.get, _lasting_keys))) for group in self.param_groups]
+        return [(list(map(id, group["params"])), list(map(group.get, _lasting_keys)), list(group.get("names") or ()))
+                for group in self.param_groups]  # names once more: their list may change in place
 
     def _push_options(self):
         """What schedulers and people have changed in param_groups since the last step."""
@@ -170,6 +170,7 @@ class Optimizer(torch.optim.Optimizer):
 
     @_alone
     def _step(self):
+        self._refuse_steps_of_observers()
         if self._evaluated is not None:
             raise InvalidArgument("a step is not for the weights of evaluating(): take it after the with statement")
         self._refuse_changed_groups()
@@ -199,15 +200,17 @@ class Optimizer(torch.optim.Optimizer):
                 self._build()
                 return self._update()
             gradients.append(gradient)  # alive until the step is over
-        with self._core.lock:
-            self._core.bind(addresses)
+        core = self._core  # an observer may have it made anew
+        with core.lock:
+            core.bind(addresses)
             self._bind_inputs()
-            before = self._core.steps
+            before = core.steps
             try:
-                self._core.step()
-            finally:  # an observer's exception, or Ctrl-C, comes after a step that was taken
-                if self._core.steps != before:
+                rows = core.step()
+            finally:  # Ctrl-C, or a warning that is an error, comes after a step that was taken
+                if core.steps != before:
                     self._take_over([slot for slot, gradient in zip(self._slots, gradients) if gradient is not None])
+            self._tell(rows)
 
     def bind_input(self, param: str | torch.Tensor, name: str, tensor: torch.Tensor | None) -> None:
         """What kfac, newtonmuon and limuon take beside the gradient of a parameter (its name, or itself), as
@@ -298,6 +301,8 @@ class Optimizer(torch.optim.Optimizer):
     @_alone
     def state_dict(self) -> dict:
         """With several processes, called by all of them; each gets the whole state."""
+        if self._saved is not None:
+            self._build()  # what waits for the first step lacks the parameters of a group that was added since
         result = super().state_dict()
         data = self._state_bytes()
         result["mousse"] = None if data is None else torch.frombuffer(bytearray(data), dtype=torch.uint8)
@@ -371,7 +376,7 @@ class Optimizer(torch.optim.Optimizer):
         """function(name, quantity, value) is called after every step, e.g. ("0", "update_rms", 0.2)."""
         self._observer = function
         if self._core is not None:
-            self._core.observe(function)
+            self._core.observe(function is not None)
 
     def plan(self) -> Plan:
         """Memory and work per parameter, before or during training; nothing large is allocated."""
@@ -468,7 +473,7 @@ def _adopt(core, data, whole):
         if kind in misfits:
             raise BadFormat(text)
         if whole and kind == _core.lib.MOUSSE_OPTION and name in _tables.object_options():
-            warnings.warn(text, RuntimeWarning, stacklevel=5)  # where load_state_dict was called
+            warn(text)
 
 
 _class_names = {"mousse": "Mousse", "muon": "Muon", "soap": "SOAP", "shampoo": "Shampoo", "adamw": "AdamW",
