@@ -212,6 +212,7 @@ class Optimizer(torch.optim.Optimizer, _core.Observed):
                     self._take_over([slot for slot, gradient in zip(self._slots, gradients) if gradient is not None])
             self._tell(rows)
 
+    @_alone
     def bind_input(self, param: str | torch.Tensor, name: str, tensor: torch.Tensor | None) -> None:
         """What kfac, newtonmuon and limuon take beside the gradient of a parameter (its name, or itself), as
         mousse.inputs(algorithm) lists it; with experts or row_blocks one matrix for each. Read in every step, it may
@@ -372,6 +373,7 @@ class Optimizer(torch.optim.Optimizer, _core.Observed):
 
     # Watching.
 
+    @_alone
     def observe(self, function: Callable[[str, str, float], Any] | None) -> None:
         """function(name, quantity, value) is called after every step, e.g. ("0", "update_rms", 0.2)."""
         self._observer = function
