@@ -48,7 +48,7 @@ static const mo_setting rows[] = {
                     "takes part, since it tunes for the others (default: all)"),
     MO_SETTING_TEXT(reproduce_values, contenders, "",
                     "only these, separated by commas, in addition to Muon and AdamW; for the "
-                    "figures verdict and tuning"),
+                    "figures verdict, tuning and beyond"),
     MO_SETTING_SWITCH(reproduce_values, dry_run, "false",
                       "show the runs and their states, and stop"),
 };
@@ -92,15 +92,16 @@ static mousse_status choose_contenders(const char *list, unsigned *contenders, m
 static mousse_status choose(const cli_invocation *call, study_request *request, mo_error *error)
 {
   const reproduce_values *v = call->values;
-  const unsigned compared = FIGURE_BIT(verdict) | FIGURE_BIT(tuning);
+  const unsigned compared = FIGURE_BIT(verdict) | FIGURE_BIT(tuning),
+                 of_many = compared | FIGURE_BIT(beyond);
   MO_TRY(choose_contenders(v->contenders, &request->contenders, error));
   for (size_t i = 0; i < call->argument_count; i++)
     MO_TRY(figures_add(&request->figures, call->arguments[i], error));
   if (call->argument_count == 0)
     request->figures = request->contenders != 0 ? compared : ALL_FIGURES;
-  if (request->contenders != 0 && (request->figures & ~compared) != 0)
+  if (request->contenders != 0 && (request->figures & ~of_many) != 0)
     return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                   "--contenders applies only to the figures verdict and tuning; the "
+                   "--contenders applies only to the figures verdict, tuning and beyond; the "
                    "contenders of the others are fixed");
   return MOUSSE_OK;
 }

@@ -220,6 +220,13 @@ static bool needs_home(size_t who, unsigned figures)
   return (elsewhere & figures) != 0;
 }
 
+/* Those that were asked for, and Mousse as published where its switches are compared with it. */
+static bool takes_part(size_t who, study_request request)
+{
+  return request.contenders == 0 || (request.contenders >> who & 1u) != 0 ||
+         (who == find_contender("mousse") && (request.figures & BASELINE_FIGURES) != 0);
+}
+
 /* Everybody at home first: the others need what they find there. */
 static mousse_status add_contenders(study_protocol *p, study_schedule schedule, int regime,
                                     study_request request, const char *data_dir,
@@ -228,7 +235,7 @@ static mousse_status add_contenders(study_protocol *p, study_schedule schedule, 
   const unsigned figures = request.figures;
   for (size_t who = 0; who < study_contender_count; who++) {
     const unsigned all = figures_of(who, schedule, regime), needed = figures & all;
-    if (request.contenders != 0 && (request.contenders >> who & 1u) == 0) continue;
+    if (!takes_part(who, request)) continue;
     const bool is_home = schedule == STUDY_COSINE && regime == 0;
     const bool goes_on = is_home && needs_home(who, figures);
     const cell_plan plan = {.who = who,

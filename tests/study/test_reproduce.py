@@ -316,7 +316,14 @@ class Reproduce(ProgramTest):
         told = f"Of 1 regimes {fit} are fit" if fit else "In no regime does Muon save 15%"
         self.assertIn(told, figure["finding"])
         self.assertIn("did you mean 'soapmuon'", self.failure(2, "reproduce", "--contenders", "soapmoun"))
-        self.assertIn("verdict and tuning", self.failure(2, "reproduce", "sides", "--contenders", "soap"))
+        self.assertIn("verdict, tuning and beyond", self.failure(2, "reproduce", "sides", "--contenders", "soap"))
+
+    def test_few_contenders_beyond_the_paper(self):
+        """The switches of Mousse and what they are compared with do not wait for the whole field."""
+        self.run_mousse("reproduce", "beyond", "--scale", "smoke", "--quiet", "--out", "few", "--contenders", "normuon")
+        figure = json.loads(self.read("few/results.json"))["figures"][0]
+        self.assertEqual([row[0] for row in figure["tables"][0]["rows"]],
+                         ["the paper's Mousse", "normuon", "inner only", "nesterov, alpha 0.25", "nesterov, small", "nesterov, left"])
 
     def test_unknown_figures_are_refused(self):
         self.assertIn("did you mean 'sides'", self.failure(2, "reproduce", "side"))
