@@ -133,12 +133,18 @@ static void test_against_the_references(void **state)
 static void test_narrow_matrices_against_the_references(void **state)
 {
   (void)state;
-  static const row narrow[] = {{"newtonmuon", "eps=1", 1e-2},   {"kfac", "eps=1", 2e-2},
-                               {"limuon", "rank=1", 1e-2},      {"mousse", "eps=0.1", 1e-2},
-                               {"shampoo", "eps=0.1", 1e-2},    {"normuon", "", 1e-3},
-                               {"soapmuon", "eps=0.01", 2e-2},  {"muon2", "", 1e-2},
-                               {"fismo", "trace_norm=1", 1e-2}, {"pmuon", "eps=0.1", 1e-2},
-                               {"klshampoo", "eps=1", 2e-2}};
+  static const row narrow[] = {{"newtonmuon", "eps=1", 1e-2},
+                               {"kfac", "eps=1", 2e-2},
+                               {"limuon", "rank=1", 1e-2},
+                               {"mousse", "eps=0.1", 1e-2},
+                               {"shampoo", "eps=0.1", 1e-2},
+                               {"normuon", "", 1e-3},
+                               {"soapmuon", "eps=0.01", 2e-2},
+                               {"muon2", "", 1e-2},
+                               {"fismo", "trace_norm=1", 1e-2},
+                               {"pmuon", "eps=0.1", 1e-2},
+                               {"klshampoo", "eps=1", 2e-2},
+                               {"muon2", "outer=1 graft=0 eps_rel=1 lr=0.01 shape=none", 1e-3}};
   static const size_t narrow_shapes[][2] = {{9, 2}, {3, 8}};
   size_t wrong = 0;
   for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)

@@ -203,6 +203,46 @@ static rig_param *start_transposed(rig *r, const char *algorithm, const char *ob
   return p;
 }
 
+/* Blocks of one row each, whose elements lie as far apart as the tensor has rows. */
+static void test_single_rows_of_a_transposed_matrix(void **state)
+{
+  (void)state;
+  enum { LENGTH = 4 };
+  float value[ROWS * LENGTH] = {0}, grad[ROWS * LENGTH];
+  int group = 0;
+  rig plain, r;
+  rig_start(&plain, NULL);
+  for (int i = 0; i < ROWS; i++) rig_add(&plain, "adamw", 1, LENGTH, "");
+  rig_prepare(&plain);
+  rig_start(&r, NULL);
+  assert_int_equal(mousse_add_group(r.opt, "adamw", &group), MOUSSE_OK);
+  const mousse_tensor tensor = {.struct_size = sizeof tensor,
+                                .name = "w",
+                                .rows = ROWS,
+                                .cols = LENGTH,
+                                .row_blocks = ROWS,
+                                .transposed = 1,
+                                .value = value,
+                                .grad = grad};
+  assert_int_equal(mousse_add_tensor(r.opt, group, &tensor), MOUSSE_OK);
+  assert_int_equal(mousse_prepare(r.opt), MOUSSE_OK);
+  for (uint64_t t = 0; t <= STEPS; t++) {
+    rig_gradients(&plain, t);
+    for (size_t i = 0; i < ROWS * LENGTH; i++) {
+      const rig_param *p = &plain.params[i % ROWS];
+      if (t == 0) value[i] = p->value[i / ROWS];
+      grad[i] = p->grad[i / ROWS];
+    }
+    if (t == 0) continue;
+    assert_int_equal(mousse_step(plain.opt), MOUSSE_OK);
+    assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+    for (size_t i = 0; i < ROWS * LENGTH; i++)
+      assert_true(value[i] == plain.params[i % ROWS].value[i / ROWS]);
+  }
+  rig_stop(&r);
+  rig_stop(&plain);
+}
+
 static void check_transposed(double scale)
 {
   const char *name;
@@ -505,6 +545,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_form_gives_the_bits_of_plain_matrices),
+      cmocka_unit_test(test_single_rows_of_a_transposed_matrix),
       cmocka_unit_test(test_transposed_matrices),
       cmocka_unit_test(test_state_of_the_other_order),
       cmocka_unit_test(test_state_of_the_other_order_on_ranks),
