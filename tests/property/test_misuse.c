@@ -21,6 +21,7 @@ static void test_unknown_names_get_a_suggestion(void **state)
   rig r;
   int group = -7;
   double value = -7;
+  float w[4] = {0}, g[4] = {0};
   rig_start(&r, NULL);
   assert_refused(&r, mousse_add_group(r.opt, "mouse", &group), MOUSSE_UNKNOWN_NAME, "'mouse'");
   assert_error_mentions(r.opt, "mousse");
@@ -33,6 +34,9 @@ static void test_unknown_names_get_a_suggestion(void **state)
                  "did you mean 'weight_decay'");
   assert_int_equal(mousse_get(r.opt, 0, "beta3", &value), MOUSSE_UNKNOWN_NAME);
   assert_true(value == -7);
+  assert_int_equal(mousse_add_param(r.opt, 0, "embedding", 2, 2, w, g), MOUSSE_OK);
+  assert_refused(&r, mousse_set_param(r.opt, "embeding", "lr_factor", 1), MOUSSE_UNKNOWN_NAME,
+                 "there is no parameter 'embeding'; did you mean 'embedding'?");
   rig_stop(&r);
 }
 
