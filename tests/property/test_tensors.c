@@ -203,6 +203,45 @@ static rig_param *start_transposed(rig *r, const char *algorithm, const char *ob
   return p;
 }
 
+static void check_transposed(double scale)
+{
+  const char *name;
+  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++) {
+    rig plain, r;
+    rig_single(&plain, NULL, name, ROWS, COLS, often(name));
+    rig_param *p = start_transposed(&r, name, "");
+    for (uint64_t t = 0; t <= STEPS; t++) {
+      rig_gradients(&plain, t);
+      copy_inputs(name, &plain.params[0], p->inputs);
+      for (size_t i = 0; i < MATRIX; i++) {
+        const size_t at = i % COLS * ROWS + i / COLS;
+        if (t == 0) p->value[at] = plain.params[0].value[i];
+        plain.params[0].grad[i] = (float)(scale * (double)plain.params[0].grad[i]);
+        p->grad[at] = plain.params[0].grad[i];
+      }
+      if (t == 0) continue;
+      assert_int_equal(mousse_step(plain.opt), MOUSSE_OK);
+      assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+    }
+    for (size_t i = 0; i < MATRIX; i++)
+      if (p->value[i % COLS * ROWS + i / COLS] != plain.params[0].value[i])
+        fail_msg("%s: element %zu", name, i);
+    p->grad[3 * ROWS + 6] = NAN;
+    assert_int_equal(mousse_step(r.opt), MOUSSE_NOT_FINITE);
+    assert_error_mentions(r.opt, "row 6, column 3");
+    rig_stop(&r);
+    rig_stop(&plain);
+  }
+}
+
+/* Tiny ones, too: the largest magnitude, which chooses the scale of the state, is found another way. */
+static void test_transposed_matrices(void **state)
+{
+  (void)state;
+  check_transposed(1);
+  check_transposed(0x1p-70);
+}
+
 /* Blocks of one row each, whose elements lie as far apart as the tensor has rows. */
 static void test_single_rows_of_a_transposed_matrix(void **state)
 {
@@ -241,45 +280,6 @@ static void test_single_rows_of_a_transposed_matrix(void **state)
   }
   rig_stop(&r);
   rig_stop(&plain);
-}
-
-static void check_transposed(double scale)
-{
-  const char *name;
-  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++) {
-    rig plain, r;
-    rig_single(&plain, NULL, name, ROWS, COLS, often(name));
-    rig_param *p = start_transposed(&r, name, "");
-    for (uint64_t t = 0; t <= STEPS; t++) {
-      rig_gradients(&plain, t);
-      copy_inputs(name, &plain.params[0], p->inputs);
-      for (size_t i = 0; i < MATRIX; i++) {
-        const size_t at = i % COLS * ROWS + i / COLS;
-        if (t == 0) p->value[at] = plain.params[0].value[i];
-        plain.params[0].grad[i] = (float)(scale * (double)plain.params[0].grad[i]);
-        p->grad[at] = plain.params[0].grad[i];
-      }
-      if (t == 0) continue;
-      assert_int_equal(mousse_step(plain.opt), MOUSSE_OK);
-      assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
-    }
-    for (size_t i = 0; i < MATRIX; i++)
-      if (p->value[i % COLS * ROWS + i / COLS] != plain.params[0].value[i])
-        fail_msg("%s: element %zu", name, i);
-    p->grad[3 * ROWS + 6] = NAN;
-    assert_int_equal(mousse_step(r.opt), MOUSSE_NOT_FINITE);
-    assert_error_mentions(r.opt, "row 6, column 3");
-    rig_stop(&r);
-    rig_stop(&plain);
-  }
-}
-
-/* Tiny ones, too: the largest magnitude, which chooses the scale of the state, is found another way. */
-static void test_transposed_matrices(void **state)
-{
-  (void)state;
-  check_transposed(1);
-  check_transposed(0x1p-70);
 }
 
 /* A matrix of ROWS x COLS, from row by row to column by column or back. */
@@ -545,8 +545,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_form_gives_the_bits_of_plain_matrices),
-      cmocka_unit_test(test_single_rows_of_a_transposed_matrix),
       cmocka_unit_test(test_transposed_matrices),
+      cmocka_unit_test(test_single_rows_of_a_transposed_matrix),
       cmocka_unit_test(test_state_of_the_other_order),
       cmocka_unit_test(test_state_of_the_other_order_on_ranks),
       cmocka_unit_test(test_long_tensors_of_16_bits),
