@@ -64,6 +64,33 @@ static void test_watching_changes_nothing(void **state)
   }
 }
 
+static void check_condition(void *user, const char *param, const char *quantity, double value)
+{
+  size_t *told = user;
+  (void)param;
+  if (strstr(quantity, "condition") == NULL) return;
+  if (!(value >= 1)) fail_msg("%s is %g", quantity, value);
+  ++*told;
+}
+
+/* Statistics of nothing, too, have the condition of a multiple of the identity at least. */
+static void test_no_condition_is_below_one(void **state)
+{
+  (void)state;
+  size_t told = 0;
+  const char *name;
+  for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++) {
+    const mousse_env env = {.struct_size = sizeof env, .threads = 1};
+    rig r;
+    rig_single(&r, &env, name, 8, 6, "");
+    memset(r.params[0].grad, 0, 48 * sizeof(float));
+    assert_int_equal(mousse_observe(r.opt, check_condition, &told), MOUSSE_OK);
+    for (int t = 0; t < 3; t++) assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+    rig_stop(&r);
+  }
+  assert_true(told > 0);
+}
+
 /* What docs/optimizers.md says: the RMS of the step divided by lr. */
 static void test_the_step_is_as_long_as_reported(void **state)
 {
@@ -192,6 +219,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_watching_changes_nothing),
+      cmocka_unit_test(test_no_condition_is_below_one),
       cmocka_unit_test(test_the_step_is_as_long_as_reported),
       cmocka_unit_test(test_spectra_do_not_depend_on_the_method),
       cmocka_unit_test(test_spectra_are_in_true_units),

@@ -232,6 +232,35 @@ static void test_large_scales_do_not_matter(void **state)
   }
 }
 
+/* A long gradient is looked at in pieces: it is the largest of all that decides how it is scaled,
+ * wherever it is, and not the one of the last piece. */
+static void test_the_largest_may_be_in_any_piece(void **state)
+{
+  (void)state;
+  enum { FEW = 8, MANY = 1 << 14, HALF = FEW * MANY / 2 };   /* two pieces */
+  const char *options = "sides=left lr=1000 weight_decay=0"; /* elements move by about 0.1 */
+  for (size_t large = 0; large < 2; large++) {
+    rig r, scaled;
+    rig_single(&r, NULL, "mousse", FEW, MANY, options);
+    rig_single(&scaled, NULL, "mousse", FEW, MANY, options);
+    for (uint64_t t = 1; t <= 3; t++) {
+      float *grad = r.params[0].grad;
+      rig_gradients(&r, t);
+      for (size_t i = 0; i < 2 * HALF; i++) {
+        const bool counts = i / HALF == large;
+        grad[i] *= counts ? 0x1p100f : 0x1p-10f;
+        scaled.params[0].grad[i] = counts ? grad[i] * 0x1p-80f : 0.0f;
+      }
+      assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+      assert_int_equal(mousse_step(scaled.opt), MOUSSE_OK);
+    }
+    for (size_t i = 0; i < 2 * HALF; i++)
+      assert_true(fabsf(r.params[0].value[i] - scaled.params[0].value[i]) < 1e-3f);
+    rig_stop(&scaled);
+    rig_stop(&r);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -242,6 +271,7 @@ int main(void)
       cmocka_unit_test(test_zero_gradients_only_decay),
       cmocka_unit_test(test_a_gradient_that_vanishes_and_returns),
       cmocka_unit_test(test_large_scales_do_not_matter),
+      cmocka_unit_test(test_the_largest_may_be_in_any_piece),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
