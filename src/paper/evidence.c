@@ -151,13 +151,6 @@ cell_gain cell_gain_over(const study_evidence *e, const study_cell *c,
                      .steps = steps_saved(e, c, opponent)};
 }
 
-double cell_gain_margin(const cell_gain *gain)
-{
-  const double margin =
-      fmax(gain->steps.value - gain->steps.low, gain->steps.high - gain->steps.value);
-  return isfinite(margin) ? margin : NAN;
-}
-
 static bool has_all_seeds(const study_evidence *e, const study_cell *c)
 {
   return cell_group(e, c)->final_loss.count == c->seed_count;

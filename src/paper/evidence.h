@@ -55,9 +55,6 @@ const char *cell_verdict(const study_evidence *evidence, const study_cell *cell,
 bool cell_is_better(const study_evidence *evidence, const study_cell *cell,
                     const study_cell *opponent);
 
-/* The longer side of the interval of the steps, for charts; NaN: it has no end. */
-double cell_gain_margin(const cell_gain *gain);
-
 /* Whether Muon reaches AdamW's loss with at least 15% fewer steps, beyond the 95% interval of 0:
  * a regime in which it does not cannot answer who is better. */
 bool regime_is_fit(const study_evidence *evidence, int regime, cell_gain *gain);

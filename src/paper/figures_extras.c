@@ -50,8 +50,8 @@ static void add_pair(const study_evidence *e, const char *extra, json_t *table, 
   results_text(row, both_run ? cell_verdict(e, ours, theirs) : "not run");
   results_number(row, gain.steps.value);
   results_category(categories, name);
-  results_point(series, (double)json_array_size(json_object_get(table, "rows")) - 1,
-                gain.steps.value, cell_gain_margin(&gain));
+  results_point_between(series, (double)json_array_size(json_object_get(table, "rows")) - 1,
+                        gain.steps.value, gain.steps.low, gain.steps.high);
 }
 
 static size_t count_better(const study_evidence *e, const char *base)

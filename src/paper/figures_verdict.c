@@ -213,7 +213,7 @@ static void draw_scaling(const study_evidence *e, json_t *figure)
       const study_cell *c = find(e, regime, label);
       if (c == NULL) continue;
       const cell_gain gain = cell_gain_over(e, c, find(e, regime, "muon"));
-      results_point(series, regime, gain.steps.value, cell_gain_margin(&gain));
+      results_point_between(series, regime, gain.steps.value, gain.steps.low, gain.steps.high);
     }
   }
 }

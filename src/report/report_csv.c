@@ -1,6 +1,7 @@
 /* report_csv.c - the charts and tables of a document of results as CSV.
  *
- *     ID.csv, ID-2.csv, ...           charts: series, x, y, spread, and x along the other axes
+ *     ID.csv, ID-2.csv, ...           charts: series, x, y, spread, the ends of the error bar, and x
+ *                                     along the other axes
  *     ID-table.csv, ID-table-2.csv    tables, as they are
  */
 #include "report/csv.h"
@@ -27,6 +28,8 @@ static void write_head(csv_writer *csv, const json_t *chart)
   csv_text(csv, text_of(json_object_get(chart, "x"), "label"));
   csv_text(csv, text_of(json_object_get(chart, "y"), "label"));
   csv_text(csv, "spread");
+  csv_text(csv, "low");
+  csv_text(csv, "high");
   for (size_t v = 0; v < json_array_size(views); v++)
     csv_text(csv, text_of(json_array_get(views, v), "label"));
   csv_end_row(csv);
@@ -40,6 +43,7 @@ static void write_series(csv_writer *csv, const json_t *chart, const json_t *ser
   for (size_t i = 0; i < json_array_size(points); i++) {
     const json_t *point = json_array_get(points, i);
     const double x = number_at(point, 0);
+    double low = 0, high = 0;
     const json_t *name = x >= 0 && x < 1e6 ? json_array_get(categories, (size_t)x) : NULL;
     csv_text(csv, text_of(series, "name"));
     if (name != NULL)
@@ -48,6 +52,9 @@ static void write_series(csv_writer *csv, const json_t *chart, const json_t *ser
       csv_number(csv, x);
     csv_number(csv, number_at(point, 1));
     csv_number(csv, number_at(point, 2));
+    const bool has_ends = results_interval(point, &low, &high);
+    csv_number(csv, has_ends ? low : NAN);
+    csv_number(csv, has_ends ? high : NAN);
     for (size_t v = 0; v < json_array_size(views); v++)
       csv_number(csv, number_at(json_array_get(views, v), i));
     csv_end_row(csv);

@@ -66,11 +66,12 @@ static void print_number(FILE *script, const json_t *value)
     fputs("NaN ", script);
 }
 
-static bool has_spread(const json_t *series)
+static bool has_errors(const json_t *series)
 {
   const json_t *points = json_object_get(series, "points");
+  double low = 0, high = 0;
   for (size_t i = 0; i < json_array_size(points); i++)
-    if (json_array_size(json_array_get(points, i)) == 3) return true;
+    if (results_interval(json_array_get(points, i), &low, &high)) return true;
   return false;
 }
 
@@ -80,13 +81,13 @@ static void print_data(FILE *script, const json_t *series, size_t number)
   fprintf(script, "$data%zu << END\n", number);
   for (size_t i = 0; i < json_array_size(points); i++) {
     const json_t *point = json_array_get(points, i);
+    double low = 0, high = 0;
     print_number(script, json_array_get(point, 0));
     print_number(script, json_array_get(point, 1));
-    if (json_array_size(point) == 3)
-      print_number(script, json_array_get(point, 2));
+    if (results_interval(point, &low, &high))
+      fprintf(script, "%.9g %.9g\n", low, high);
     else
-      fputs("0", script);
-    fputc('\n', script);
+      fputs("NaN NaN\n", script);
   }
   fputs("END\n", script);
 }
@@ -160,7 +161,7 @@ static void print_y_range(FILE *script, const json_t *chart)
 static void print_errors(FILE *script, size_t number, double shift, const char *color)
 {
   fprintf(script,
-          "$data%zu using ($1+%.4f):($2-$3):(0):(2*$3) with vectors heads size screen 0.004,90 "
+          "$data%zu using ($1+%.4f):3:(0):($4-$3) with vectors heads size screen 0.004,90 "
           "lc rgb '%s' notitle, ",
           number, shift, color);
 }
@@ -178,7 +179,7 @@ static void print_single_bars(FILE *script, const json_t *series)
             "notitle, ",
             i, i, own != NULL ? json_string_value(own) : text_of(series, "color"));
   }
-  if (has_spread(series)) print_errors(script, 0, 0, "#333333");
+  if (has_errors(series)) print_errors(script, 0, 0, "#333333");
   fputs("NaN title ", script);
 }
 
@@ -197,7 +198,7 @@ static void print_bars(FILE *script, const json_t *list, size_t number)
   fprintf(script, "$data%zu using ($1+%.4f):2:(%.4f) with boxes fs solid lc rgb '%s' title ",
           number, shift, 0.9 * width, text_of(series, "color"));
   print_quoted(script, text_of(series, "name"));
-  if (!has_spread(series)) return;
+  if (!has_errors(series)) return;
   fputs(", ", script);
   print_errors(script, number, shift, "#333333");
   fputs("NaN notitle", script);
@@ -210,25 +211,29 @@ static void print_curve(FILE *script, const json_t *series, size_t number)
   const size_t count = json_array_size(json_object_get(series, "points"));
   const bool points = strcmp(text_of(series, "style"), "points") == 0;
   const char *with = points ? "points" : count > FEW_POINTS ? "lines" : "linespoints";
-  if (has_spread(series) && count > FEW_BARS)
+  if (has_errors(series) && count > FEW_BARS)
     fprintf(script,
-            "$data%zu using 1:($2-$3):($2+$3) with filledcurves lc rgb '%s' fs transparent "
+            "$data%zu using 1:3:4 with filledcurves lc rgb '%s' fs transparent "
             "solid 0.15 notitle, ",
             number, color);
-  else if (has_spread(series))
+  else if (has_errors(series))
     print_errors(script, number, 0, color);
   fprintf(script, "$data%zu using 1:2 with %s pt 7 ps 0.5 lw 2 dt %d lc rgb '%s' title ",
           number, with, dash + 1, color);
   print_quoted(script, text_of(series, "name"));
 }
 
-/* Bars start at 0, but some may go down from there. */
+/* Bars start at 0, but some, or their error bars, may go down from there. */
 static bool has_negative(const json_t *list)
 {
   for (size_t s = 0; s < json_array_size(list); s++) {
     const json_t *points = json_object_get(json_array_get(list, s), "points");
-    for (size_t i = 0; i < json_array_size(points); i++)
-      if (json_number_value(json_array_get(json_array_get(points, i), 1)) < 0) return true;
+    for (size_t i = 0; i < json_array_size(points); i++) {
+      const json_t *point = json_array_get(points, i);
+      double low = 0, high = 0;
+      if (json_number_value(json_array_get(point, 1)) < 0) return true;
+      if (results_interval(point, &low, &high) && low < 0) return true;
+    }
   }
   return false;
 }

@@ -158,6 +158,26 @@ void results_point(json_t *series, double x, double y, double spread)
   append_to(series, "points", point);
 }
 
+void results_point_between(json_t *series, double x, double y, double low, double high)
+{
+  if (!isfinite(low) || !isfinite(high))
+    results_point(series, x, y, NAN);
+  else
+    append_to(series, "points",
+              json_pack("[o, o, n, f, f]", number_value(x), number_value(y), low, high));
+}
+
+bool results_interval(const json_t *point, double *low, double *high)
+{
+  const json_t *y = json_array_get(point, 1), *spread = json_array_get(point, 2);
+  const json_t *lower = json_array_get(point, 3), *upper = json_array_get(point, 4);
+  if (!json_is_number(y)) return false;
+  const double half = json_number_value(spread);
+  *low = json_is_number(lower) ? json_number_value(lower) : json_number_value(y) - half;
+  *high = json_is_number(upper) ? json_number_value(upper) : json_number_value(y) + half;
+  return json_is_number(spread) || (json_is_number(lower) && json_is_number(upper));
+}
+
 /* "range": [low, high] of the y axis. */
 void results_fit_point(json_t *chart, double y, double spread)
 {

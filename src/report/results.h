@@ -18,6 +18,7 @@
 #include "base/error.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 /* command: how the document was made. The machine and the version are filled in. */
 json_t *results_new(const char *title, const char *command);
@@ -51,6 +52,10 @@ void results_also(json_t *series, size_t view, double x);
 json_t *results_series(json_t *chart, const char *name, const char *style);
 /* A y that is not finite is a gap. spread: half of an error bar; NaN for none. */
 void results_point(json_t *series, double x, double y, double spread);
+/* With an interval that need not lie evenly around y; without both ends there is none. */
+void results_point_between(json_t *series, double x, double y, double low, double high);
+/* The ends of a point's error bar; false: it has none. */
+bool results_interval(const json_t *point, double *low, double *high);
 
 /* columns ends in NULL. A row is one array, made with results_text and results_number. */
 json_t *results_table(json_t *figure, const char *title, const char *const *columns);

@@ -56,7 +56,8 @@ static bool is_number_or_null(const json_t *value)
 static mousse_status check_point(const json_t *point, const char *where, mo_error *error)
 {
   const size_t size = json_array_size(point); /* 0 when it is no array */
-  if (size != 2 && size != 3) return wrong(where, "points", "[x, y] or [x, y, spread]", error);
+  if (size != 2 && size != 3 && size != 5)
+    return wrong(where, "points", "[x, y], [x, y, spread] or [x, y, null, low, high]", error);
   for (size_t i = 0; i < size; i++)
     if (!is_number_or_null(json_array_get(point, i)))
       return wrong(where, "points", "numbers or null", error);

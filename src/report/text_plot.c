@@ -8,6 +8,7 @@
  *
  * Each series has a mark of its own, drawn in every column between its points. Bars lie.
  */
+#include "report/results.h"
 #include "report/text_form.h"
 
 #include <math.h>
@@ -202,19 +203,25 @@ static void plot_curves(text_form *form, const json_t *chart)
   print_legend(form, list);
 }
 
-static void print_bar(text_form *form, const char *name, double value, double largest)
+/* One bar and its number, with the ends of its error bar where it has one. */
+static void print_bar(text_form *form, const char *name, const json_t *point, double largest)
 {
   static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  char number[FORM_NUMBER];
-  const double room = form->width > 60 ? (double)form->width - 46 : 14;
+  char number[FORM_NUMBER], from[FORM_NUMBER], to[FORM_NUMBER];
+  const double value = coordinate(point, 1);
+  const double room = form->width > 77 ? (double)form->width - 63 : 14;
+  double low = 0, high = 0;
   form_print(form, "  ");
   const size_t used = form_foreign(form, name, 28);
   form_repeat(form, " ", 28 - used + 1);
   if (isfinite(value)) {
     const double cells = largest > 0 && value > 0 ? value / largest * room : 0;
     form_repeat(form, "█", (size_t)cells);
-    form_print(form, "%s %s\n", eighths[(size_t)(8 * (cells - floor(cells)))],
+    form_print(form, "%s %s", eighths[(size_t)(8 * (cells - floor(cells)))],
                form_number(value, number));
+    if (results_interval(point, &low, &high))
+      form_print(form, " (%s to %s)", form_number(low, from), form_number(high, to));
+    form_print(form, "\n");
   } else {
     form_print(form, "-\n");
   }
@@ -247,8 +254,7 @@ static void plot_bars(text_form *form, const json_t *chart, const json_t *catego
       const json_t *point = json_array_get(points, i);
       const double x = coordinate(point, 0);
       const json_t *name = x >= 0 && x < 1e6 ? json_array_get(categories, (size_t)x) : NULL;
-      print_bar(form, name != NULL ? json_string_value(name) : "", coordinate(point, 1),
-                largest);
+      print_bar(form, name != NULL ? json_string_value(name) : "", point, largest);
     }
   }
 }

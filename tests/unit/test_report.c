@@ -81,6 +81,9 @@ static void documents_are_checked(void **state)
        "2]]}]}]}",
        "as many in every series"},
       {"{\"charts\": [{\"title\": \"\", \"x\": {\"label\": \"\"}, \"y\": {\"label\": \"\"}, "
+       "\"series\": [{\"name\": \"\", \"points\": [[1, 2, null, 3]]}]}]}",
+       "[x, y, null, low, high]"},
+      {"{\"charts\": [{\"title\": \"\", \"x\": {\"label\": \"\"}, \"y\": {\"label\": \"\"}, "
        "\"views\": [{\"label\": \"\"}], \"series\": [{\"name\": \"\", \"points\": [[1, 2]], "
        "\"views\": [[]]}]}]}",
        "as long as the points"},
@@ -266,17 +269,52 @@ static void csv_reads_back(void **state)
   results_also(series, 0, 8192);
   assert_int_equal(report_csv(results, scratch_path(state, "t"), &error), MOUSSE_OK);
   char *bars = read_text(scratch_path(state, "t/bars.csv"), &size);
-  assert_string_equal(bars, "series,optimizer,seconds,spread\nseconds,adamw,2,0.5\n"
-                            "seconds,soap,4,\n");
+  assert_string_equal(bars,
+                      "series,optimizer,seconds,spread,low,high\nseconds,adamw,2,0.5,1.5,2.5\n"
+                      "seconds,soap,4,,,\n");
   mo_release(NULL, bars, size + 1);
   char *along = read_text(scratch_path(state, "t/bars-3.csv"), &size);
-  assert_string_equal(along, "series,step,y,spread,\"a, \"\"b\"\"\"\n"
-                             "\"say \"\"hi\"\", twice\n\",1,0.5,,8192\n");
+  assert_string_equal(along, "series,step,y,spread,low,high,\"a, \"\"b\"\"\"\n"
+                             "\"say \"\"hi\"\", twice\n\",1,0.5,,,,8192\n");
   mo_release(NULL, along, size + 1);
   char *table = read_text(scratch_path(state, "t/curves-table.csv"), &size);
   assert_non_null(strstr(table, "optimizer,loss\n"));
   assert_non_null(strstr(table, ",1.23456\n"));
   mo_release(NULL, table, size + 1);
+  json_decref(results);
+}
+
+/* 8 with an interval of -1 to 10: its ends are told, and no form of the report cuts off the lower one. */
+static void error_bars_need_not_be_even(void **state)
+{
+  mo_error error = {{0}};
+  mo_buffer text = {0};
+  size_t size = 0;
+  json_t *results = results_new("", ""), *axis = results_categories("regime");
+  results_category(axis, "small");
+  json_t *chart = results_chart(results_figure(results, "a", "", ""), "", axis,
+                                results_axis("saved", "linear"));
+  json_t *series = results_series(chart, "mousse", "bars");
+  results_point_between(series, 0, 8, -1, 10);
+  results_point_between(series, 0, 8, -INFINITY, 10);
+  const json_t *points = json_object_get(series, "points");
+  double low = 0, high = 0;
+  assert_true(results_interval(json_array_get(points, 0), &low, &high));
+  assert_true(low == -1 && high == 10);
+  assert_false(results_interval(json_array_get(points, 1), &low, &high));
+  assert_int_equal(report_text(results, 80, &text, &error), MOUSSE_OK);
+  assert_true(mo_buffer_add(&text, "", 1));
+  assert_non_null(strstr(text.data, " 8 (-1 to 10)\n"));
+  assert_non_null(strstr(text.data, " 8\n"));
+  mo_buffer_close(&text);
+  assert_int_equal(report_csv(results, scratch_path(state, "e"), &error), MOUSSE_OK);
+  char *csv = read_text(scratch_path(state, "e/a.csv"), &size);
+  assert_non_null(strstr(csv, "mousse,small,8,,-1,10\nmousse,small,8,,,\n"));
+  mo_release(NULL, csv, size + 1);
+  assert_int_equal(report_svg(results, scratch_path(state, "e"), &error), MOUSSE_OK);
+  char *svg = read_text(scratch_path(state, "e/a.svg"), &size);
+  assert_non_null(strstr(svg, ">-")); /* a label below 0 */
+  mo_release(NULL, svg, size + 1);
   json_decref(results);
 }
 
@@ -525,6 +563,7 @@ int main(void)
       scratch_test(categories_may_have_percent_signs),
       scratch_test(what_blew_up_is_cut_off),
       scratch_test(csv_reads_back),
+      scratch_test(error_bars_need_not_be_even),
       cmocka_unit_test(wide_tables_come_in_parts),
       scratch_test(without_gnuplot_it_is_named),
       scratch_test(one_failure_leaves_the_other_pictures),

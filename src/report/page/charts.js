@@ -204,8 +204,9 @@ function fitX(scale, values) {
 }
 
 function tooltipLines(item) {
-  const { y, s } = item.raw;
-  return ` ${item.dataset.label}: ${shown(y)}${s ? ` \u00b1 ${shown(Number(s.toPrecision(2)))}` : ""}`;
+  const { y, s } = item.raw, ends = [-1, 1].map((sign) => shown(Number(endOf(item.raw, sign).toPrecision(4))));
+  const spread = s ? ` \u00b1 ${shown(Number(s.toPrecision(2)))}` : hasSpread(item.raw) ? ` (${ends.join(" to ")})` : "";
+  return ` ${item.dataset.label}: ${shown(y)}${spread}`;
 }
 
 function tooltipTitle(axis, item) {
