@@ -8,7 +8,7 @@
 #include <string.h>
 #include <yaml.h>
 
-enum { LARGEST_FILE = 1 << 16, LARGEST_TEXT = 2 * LARGEST_FILE, DEEPEST = 2 };
+enum { LARGEST_FILE = 1 << 16, DEEPEST = 2 };
 
 typedef struct seen_key {
   char text[YAML_LONGEST_KEY];
@@ -26,9 +26,27 @@ typedef struct yaml_reader {
   const char *values[YAML_MOST_VALUES]; /* of the current key, in text */
   size_t used;
   seen_key seen[YAML_MOST_KEYS];
-  size_t seen_count;
-  char text[LARGEST_TEXT];
+  size_t seen_count, room;
+  char text[];
 } yaml_reader;
+
+/* Room for the values of any key of a text of this size: an escape of two bytes can stand for three. */
+static size_t room_for(size_t size)
+{
+  return 2 * size + 1;
+}
+
+static yaml_reader *make_reader(size_t size)
+{
+  yaml_reader *r = mo_allocate(NULL, sizeof *r + room_for(size));
+  if (r != NULL) r->room = room_for(size);
+  return r;
+}
+
+static void release_reader(yaml_reader *r)
+{
+  if (r != NULL) mo_release(NULL, r, sizeof *r + r->room);
+}
 
 static size_t line_of(const yaml_reader *r)
 {
@@ -102,7 +120,7 @@ static mousse_status add_value(yaml_reader *r, size_t *count, mo_error *error)
   const char *text = (const char *)r->event.data.scalar.value;
   const size_t length = r->event.data.scalar.length;
   if (strlen(text) != length) return bad(r, "a value contains a NUL byte", error);
-  if (*count == YAML_MOST_VALUES || length >= LARGEST_TEXT - r->used)
+  if (*count == YAML_MOST_VALUES || length >= r->room - r->used)
     return bad(r, "too many values", error);
   memcpy(r->text + r->used, text, length + 1);
   r->values[(*count)++] = r->text + r->used;
@@ -190,13 +208,11 @@ static mousse_status take_stream(yaml_reader *r, mo_error *error)
 mousse_status yaml_keys_parse(const char *path, const char *text, size_t size, yaml_name name,
                               yaml_take take, void *user, mo_error *error)
 {
-  yaml_reader *r = mo_allocate(NULL, sizeof *r);
-  mousse_status status = MOUSSE_NO_MEMORY;
-  if (size > LARGEST_FILE) {
-    mo_release(NULL, r, sizeof *r);
+  if (size > LARGEST_FILE)
     return mo_fail(error, MOUSSE_BAD_FORMAT, "%s: %zu bytes, expected at most %d", path, size,
                    LARGEST_FILE);
-  }
+  yaml_reader *r = make_reader(size);
+  mousse_status status = MOUSSE_NO_MEMORY;
   if (r != NULL && yaml_parser_initialize(&r->parser)) {
     r->path = path;
     r->name = name;
@@ -211,7 +227,7 @@ mousse_status yaml_keys_parse(const char *path, const char *text, size_t size, y
   } else {
     mo_fail(error, status, "%s: no memory to read it", path);
   }
-  mo_release(NULL, r, sizeof *r);
+  release_reader(r);
   return status;
 }
 
