@@ -79,7 +79,7 @@ void cell_draw_curve(const study_evidence *e, const study_cell *c, json_t *chart
   curve_views(chart);
   /* The first third falls by nats and would hide what happens in hundredths of them. */
   curve_validation(results_series(chart, name, "line"), cell_group(e, c),
-                   (double)c->run.num_iterations / 3);
+                   (double)c->run.num_iterations / 3, CURVE_POINTS);
 }
 
 static const run_record *rate_record(const study_evidence *e, const study_cell *c, size_t rate)
