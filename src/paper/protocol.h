@@ -25,7 +25,7 @@ enum {
   STUDY_MOST_SEEDS = 8,
   STUDY_SEARCH_SEED = 1,    /* of the runs that choose */
   STUDY_FIRST_SEED = 101,   /* of the verdict's */
-  STUDY_SHORT_PERCENT = 88, /* of the steps: a run that measures what steps are worth */
+  STUDY_SHORT_PERCENT = 88, /* of the steps, rounded down: what measures their worth */
   STUDY_WAVE = 4            /* runs of a search between two looks at it */
 };
 
