@@ -82,6 +82,7 @@ typedef struct study_protocol {
   const study_scale *scale;
   study_cell *cells; /* owned */
   size_t count, capacity;
+  int decided; /* regimes whose seeds are among the runs */
 } study_protocol;
 
 /* What is asked for, in bits: figures, and contenders for those that compare them all. */
@@ -115,6 +116,9 @@ mousse_status protocol_tune(study_protocol *protocol, study_stage stage, study_r
  * turned, that is behind the contender in the search gets none. */
 mousse_status protocol_add_seeds(study_protocol *protocol, int regime, study_runs *runs,
                                  mo_error *error);
+
+/* Tells the runs how many more this protocol will add, if no contender drops out. */
+void protocol_expect(const study_protocol *protocol, study_runs *runs);
 
 /* The best loss of a search less that of another; NaN: one of them has none. */
 double cell_behind(const study_cell *cell, const study_cell *other);

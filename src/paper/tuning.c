@@ -1,6 +1,7 @@
 /* tuning.c - the searches of a protocol, each in waves of its own, and the seeds of its verdict. */
 #include "paper/protocol.h"
 #include "study/hopeless.h"
+#include "study/progress.h"
 #include "study/run_mean.h"
 
 #include <math.h>
@@ -178,6 +179,17 @@ static void start_from_home(const study_protocol *p, study_cell *cell)
   }
 }
 
+void protocol_expect(const study_protocol *p, study_runs *runs)
+{
+  runs->expected = (study_expected){0};
+  for (size_t i = 0; i < p->count; i++) {
+    const study_cell *cell = &p->cells[i];
+    const size_t trials =
+        cell->follows == SIZE_MAX ? search_left(&cell->tuning) - cell->waiting_count : 0;
+    study_expect(runs, &cell->run, trials + (cell->regime < p->decided ? 0 : cell->seed_count));
+  }
+}
+
 mousse_status protocol_tune(study_protocol *p, study_stage stage, study_runs *runs, bool *more,
                             mo_error *error)
 {
@@ -194,6 +206,7 @@ mousse_status protocol_tune(study_protocol *p, study_stage stage, study_runs *ru
     *more = *more || cell->waiting_count > 0;
     conclude(cell);
   }
+  protocol_expect(p, runs);
   return MOUSSE_OK;
 }
 
@@ -252,5 +265,7 @@ mousse_status protocol_add_seeds(study_protocol *p, int regime, study_runs *runs
       MO_TRY(
           cell_add_run(cell, &best, STUDY_FIRST_SEED + (int)k, runs, &cell->seeds[k], error));
     }
+  p->decided = regime + 1;
+  protocol_expect(p, runs);
   return MOUSSE_OK;
 }

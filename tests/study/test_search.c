@@ -312,6 +312,49 @@ static void what_loses_its_search_gets_no_seeds(void **state)
   protocol_release(&protocol);
 }
 
+/* Those in the list and those that are expected; all searches of a regime go on as if their runs had
+ * ended with falling losses. */
+static size_t take_stage(study_protocol *p, study_stage stage, study_runs *runs)
+{
+  mo_error error = {{0}};
+  const size_t all = runs->count + runs->expected.count;
+  for (bool more = true; more;) {
+    assert_int_equal(protocol_tune(p, stage, runs, &more, &error), MOUSSE_OK);
+    if (all > 0) assert_int_equal(runs->count + runs->expected.count, all);
+    for (size_t i = 0; i < runs->count; i++) {
+      study_run *r = &runs->runs[i];
+      r->state = STUDY_COMPLETE;
+      r->archived = true; /* no files to be read */
+      r->course.step = (uint64_t)r->run.num_iterations;
+      r->course.val_loss = 4 - (double)i / 1000;
+    }
+  }
+  return runs->count + runs->expected.count;
+}
+
+/* From the first wave on, as many runs are expected as there are in the end. */
+static void all_runs_are_expected_from_the_start(void **state)
+{
+  (void)state;
+  study_protocol protocol;
+  study_runs runs = {.directory = "somewhere"};
+  mo_error error = {{0}};
+  const study_scale *scale = study_scale_find("smoke");
+  const study_request request = {.figures = FIGURE_BIT(verdict) | FIGURE_BIT(sides)};
+  assert_int_equal(protocol_plan(&protocol, scale, request, "d", &error), MOUSSE_OK);
+  const size_t all = take_stage(&protocol, (study_stage){.home = true}, &runs);
+  assert_true(runs.expected.count > 0 && runs.expected.work > 0);
+  for (int regime = 0; regime < scale->regime_count; regime++) {
+    take_stage(&protocol, (study_stage){.regime = regime}, &runs);
+    assert_int_equal(protocol_add_seeds(&protocol, regime, &runs, &error), MOUSSE_OK);
+    assert_int_equal(runs.count + runs.expected.count, all);
+  }
+  assert_int_equal(runs.count, all);
+  assert_true(runs.expected.work == 0);
+  study_release(&runs);
+  protocol_release(&protocol);
+}
+
 static void contenders_can_be_told_apart(void **state)
 {
   (void)state;
@@ -348,6 +391,7 @@ int main(void)
       cmocka_unit_test(momentum_follows_the_length),
       cmocka_unit_test(screening_is_the_first_part_of_a_search),
       cmocka_unit_test(what_loses_its_search_gets_no_seeds),
+      cmocka_unit_test(all_runs_are_expected_from_the_start),
       cmocka_unit_test(contenders_can_be_told_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
