@@ -1,5 +1,5 @@
 /* test_search.c - the search for learning rate and momentum, and the scales it is run at. */
-#include "paper/protocol.h"
+#include "paper/evidence.h"
 #include "report/chart_style.h"
 #include "report/results.h"
 #include "scratch.h"
@@ -355,6 +355,43 @@ static void all_runs_are_expected_from_the_start(void **state)
   protocol_release(&protocol);
 }
 
+/* Numbers of runs that did not end well are not told. */
+static void what_diverged_is_told_in_words(void **state)
+{
+  (void)state;
+  static const run_record nothing[4];
+  study_protocol protocol;
+  mo_error error = {{0}};
+  const study_scale *scale = study_scale_find("smoke");
+  const study_request request = {.figures = FIGURE_BIT(preconditioner) | FIGURE_BIT(pareto)};
+  assert_int_equal(protocol_plan(&protocol, scale, request, "d", &error), MOUSSE_OK);
+  run_group *groups = mo_allocate(NULL, protocol.count * sizeof *groups);
+  for (size_t i = 0; i < protocol.count; i++) {
+    run_group_start(&groups[i]);
+    protocol.cells[i].rate_count = 1; /* a search has found one, and its seed is run 1 */
+    protocol.cells[i].seeds[0] = 1;
+  }
+  const study_runs runs = {.runs = mo_allocate(NULL, 4 * sizeof *runs.runs)};
+  const study_evidence e = {.protocol = &protocol,
+                            .runs = &runs,
+                            .records = (run_record *)(uintptr_t)nothing,
+                            .groups = groups};
+  json_t *results = results_new("", "");
+  void (*const makers[])(const study_evidence *, json_t *) = {figure_preconditioner,
+                                                              figure_pareto};
+  for (size_t i = 0; i < 2; i++) {
+    json_t *figure = results_figure(results, "a", "", "");
+    makers[i](&e, figure);
+    const char *told = json_string_value(json_object_get(figure, "finding"));
+    assert_non_null(strstr(told, "diverged"));
+    assert_true(strstr(told, "inf") == NULL && strstr(told, "nan") == NULL);
+  }
+  json_decref(results);
+  mo_release(NULL, runs.runs, 4 * sizeof *runs.runs);
+  mo_release(NULL, groups, protocol.count * sizeof *groups);
+  protocol_release(&protocol);
+}
+
 static void contenders_can_be_told_apart(void **state)
 {
   (void)state;
@@ -392,6 +429,7 @@ int main(void)
       cmocka_unit_test(screening_is_the_first_part_of_a_search),
       cmocka_unit_test(what_loses_its_search_gets_no_seeds),
       cmocka_unit_test(all_runs_are_expected_from_the_start),
+      cmocka_unit_test(what_diverged_is_told_in_words),
       cmocka_unit_test(contenders_can_be_told_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
