@@ -90,7 +90,7 @@ void curve_validation(json_t *series, const run_group *group, double from, size_
 void curve_training(json_t *series, const run_group *group, double from, size_t most)
 {
   const double last = curve_last_step(group), half = last / WINDOWS / 2;
-  const double room = fmax(0, last - from);
+  const double room = floor(fmax(0, last - from)); /* whole steps */
   const double points = fmin(room, (double)most);
   for (double i = 1; i <= points; i++) {
     const double step = rint(last - room + room * i / points);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STEPS = 400 };
+enum { STEPS = 401, SECOND_HALF = 1 }; /* its chart */
 
 typedef struct made_runs {
   run_records records;
@@ -54,12 +54,41 @@ static void release_runs(made_runs *made)
 }
 
 /* Of the first curve of a chart of losses. */
-static size_t points_of(const json_t *results, size_t figure, size_t chart)
+static const json_t *points_of(const json_t *results, size_t figure, size_t chart)
 {
   const json_t *charts =
       json_object_get(json_array_get(json_object_get(results, "figures"), figure), "charts");
   const json_t *series = json_object_get(json_array_get(charts, chart), "series");
-  return json_array_size(json_object_get(json_array_get(series, 0), "points"));
+  return json_object_get(json_array_get(series, 0), "points");
+}
+
+static size_t point_count(const json_t *results, size_t figure)
+{
+  return json_array_size(points_of(results, figure, 0));
+}
+
+/* Every step of the second half of a run once, up to the last. */
+static void half_a_curve_has_each_step_once(void **state)
+{
+  static made_runs made;
+  json_t *results = NULL;
+  mo_error error = {{0}};
+  (void)state;
+  make_runs(&made, 1);
+  assert_int_equal(report_runs(&made.records, "c", NAN, &results, &error), MOUSSE_OK);
+  for (size_t figure = 1; figure <= 2; figure++) {
+    const json_t *points = points_of(results, figure, SECOND_HALF);
+    const size_t count = json_array_size(points);
+    double before = STEPS / 2;
+    for (size_t i = 0; i < count; i++) {
+      const double step = json_number_value(json_array_get(json_array_get(points, i), 0));
+      assert_true(step > before);
+      before = step;
+    }
+    assert_true(before == STEPS);
+  }
+  json_decref(results);
+  release_runs(&made);
 }
 
 static void few_curves_have_all_their_points(void **state)
@@ -71,7 +100,7 @@ static void few_curves_have_all_their_points(void **state)
   make_runs(&made, 3);
   assert_int_equal(report_runs(&made.records, "c", NAN, &results, &error), MOUSSE_OK);
   for (size_t figure = 1; figure <= 2; figure++) /* validation, training */
-    assert_int_equal(points_of(results, figure, 0), CURVE_POINTS);
+    assert_int_equal(point_count(results, figure), CURVE_POINTS);
   json_decref(results);
   release_runs(&made);
 }
@@ -86,7 +115,7 @@ static void many_variants_make_a_document_that_can_be_read(void **state)
   make_runs(&made, 1200);
   assert_int_equal(report_runs(&made.records, "c", NAN, &results, &error), MOUSSE_OK);
   for (size_t figure = 1; figure <= 2; figure++) /* no whole curve, but one to look at */
-    assert_in_range(points_of(results, figure, 0), 20, 30);
+    assert_in_range(point_count(results, figure), 20, 30);
   assert_int_equal(report_json(results, path, &error), MOUSSE_OK);
   json_decref(results);
   release_runs(&made);
@@ -97,6 +126,7 @@ static void many_variants_make_a_document_that_can_be_read(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(half_a_curve_has_each_step_once),
       cmocka_unit_test(few_curves_have_all_their_points),
       scratch_test(many_variants_make_a_document_that_can_be_read),
   };
