@@ -285,7 +285,7 @@ static void draw_search(const study_evidence *e, const study_cell *c, json_t *fi
       const search_trial *t = &c->tuning.trials[i];
       if (t->point.at[1] != at) continue;
       const train_options *run = &e->runs->runs[t->run].run;
-      snprintf(name, sizeof name, "momentum %.4g", 1 - c->rest * pow(2, 0.5 * at));
+      snprintf(name, sizeof name, "momentum %.4g", cell_setting(c, &t->point).momentum);
       if (series == NULL) series = results_series(chart, name, "points");
       results_point(series, strtod(run->lr, NULL), t->loss, NAN);
     }

@@ -122,6 +122,8 @@ void protocol_expect(const study_protocol *protocol, study_runs *runs);
 
 /* The best loss of a search less that of another; NaN: one of them has none. */
 double cell_behind(const study_cell *cell, const study_cell *other);
+/* What a point of its search stands for. */
+study_setting cell_setting(const study_cell *cell, const search_point *point);
 study_setting cell_best(const study_cell *cell); /* of its search; where it starts before */
 study_setting cell_best_together(const study_cell *cell); /* the same before the details */
 void cell_start_from(study_cell *cell, const study_cell *other); /* from what that has found */

@@ -392,6 +392,30 @@ static void what_diverged_is_told_in_words(void **state)
   protocol_release(&protocol);
 }
 
+/* A search may step beyond the momenta that are allowed: what it is drawn with is what was run. */
+static void a_search_is_drawn_with_the_momenta_that_were_run(void **state)
+{
+  (void)state;
+  study_protocol protocol;
+  mo_error error = {{0}};
+  const study_request request = {.figures = FIGURE_BIT(tuning)};
+  assert_int_equal(protocol_plan(&protocol, study_scale_find("smoke"), request, "d", &error),
+                   MOUSSE_OK);
+  const study_runs runs = {.runs = mo_allocate(NULL, sizeof *runs.runs)};
+  const study_evidence e = {.protocol = &protocol, .runs = &runs};
+  assert_true(protocol.cells[0].home);
+  search_add(&protocol.cells[0].tuning, (search_point){{0, 8}}, 3.0, 0); /* 16 times 1 - 0.9 */
+  json_t *results = results_new("", "");
+  json_t *figure = results_figure(results, "a", "", "");
+  figure_tuning(&e, figure);
+  const json_t *chart = json_array_get(json_object_get(figure, "charts"), 0);
+  const json_t *series = json_array_get(json_object_get(chart, "series"), 0);
+  assert_string_equal(json_string_value(json_object_get(series, "name")), "momentum 0.2");
+  json_decref(results);
+  mo_release(NULL, runs.runs, sizeof *runs.runs);
+  protocol_release(&protocol);
+}
+
 static void contenders_can_be_told_apart(void **state)
 {
   (void)state;
@@ -430,6 +454,7 @@ int main(void)
       cmocka_unit_test(what_loses_its_search_gets_no_seeds),
       cmocka_unit_test(all_runs_are_expected_from_the_start),
       cmocka_unit_test(what_diverged_is_told_in_words),
+      cmocka_unit_test(a_search_is_drawn_with_the_momenta_that_were_run),
       cmocka_unit_test(contenders_can_be_told_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
