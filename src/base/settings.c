@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -77,24 +76,12 @@ static void join_choices(const char *const *choices, char *text, size_t capacity
   }
 }
 
-/* The fewest digits that read back to the same number. */
-static int print_number(double number, char *text, size_t capacity)
-{
-  int length = 0;
-  for (int digits = 6; digits <= 17; digits++) {
-    double back = 0;
-    length = snprintf(text, capacity, "%.*g", digits, number);
-    if (mo_parse_double(text, &back) && (back == number || isnan(number))) break;
-  }
-  return length;
-}
-
 const char *mo_limit_text(double limit, char *text, size_t capacity)
 {
   if (limit == floor(limit) && limit >= 10000 && limit < 1e18)
     snprintf(text, capacity, "%s", MO_NUMBER(limit));
   else
-    print_number(limit, text, capacity);
+    mo_number_text(limit, text, capacity);
   return text;
 }
 
@@ -211,6 +198,7 @@ mousse_status mo_settings_set(const mo_settings *table, void *values, const char
 bool mo_setting_text(const mo_setting *row, const void *values, char *text, size_t capacity)
 {
   const char *member = (const char *)values + row->offset;
+  char digits[32];
   int64_t integer = 0;
   double number = 0;
   bool yes = false;
@@ -225,7 +213,8 @@ bool mo_setting_text(const mo_setting *row, const void *values, char *text, size
     break;
   case MO_TYPE_NUMBER:
     memcpy(&number, member, sizeof number);
-    length = print_number(number, text, capacity);
+    mo_number_text(number, digits, sizeof digits);
+    length = snprintf(text, capacity, "%s", digits);
     break;
   case MO_TYPE_SWITCH:
     memcpy(&yes, member, sizeof yes);

@@ -73,13 +73,6 @@ bool mo_parse_integer(const char *text, int64_t *value)
   return factor != 0 && !__builtin_mul_overflow((int64_t)parsed, factor, value);
 }
 
-void mo_append_name(char *list, size_t capacity, const char *name)
-{
-  const size_t used = strlen(list);
-  if (used + strlen(name) + 3 > capacity) return;
-  snprintf(list + used, capacity - used, "%s%s", used > 0 ? ", " : "", name);
-}
-
 static char folded(char c)
 {
   return c == '-' ? '_' : (char)tolower((unsigned char)c);

@@ -15,9 +15,6 @@ bool mo_parse_integer(const char *text, int64_t *value);
 /* The shortest text that reads back as the same number, in every locale. */
 void mo_number_text(double value, char *text, size_t capacity);
 
-/* Appends ", name", or "name" to an empty list; what does not fit is left out. */
-void mo_append_name(char *list, size_t capacity, const char *name);
-
 /* Finds the closest of several names to a mistyped word:
  *
  *     mo_suggestion s = mo_suggest(word);

@@ -137,15 +137,6 @@ static mousse_status report(const evaluation *r, bool json, const char *weights,
                  weights);
 }
 
-static mousse_status find_document_token(const mo_tokenizer *tokenizer, const char *data_dir,
-                                         uint32_t *token, mo_error *error)
-{
-  *token = tokenizer->tokens.count > 0 ? tokenizer->end_of_text : LOADER_NONE;
-  if (*token != LOADER_NONE) return MOUSSE_OK;
-  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
-                 "separate_documents: %s has no tokenizer with an end-of-text token", data_dir);
-}
-
 /* The data with their tokenizer, which must be the model's. */
 static mousse_status score_data(const eval_values *v, const model_files *files,
                                 const train_options *run, gpt_params *params, bool quiet,
@@ -170,7 +161,8 @@ static mousse_status score_data(const eval_values *v, const model_files *files,
     if (status == MOUSSE_OK) lengths = tokenizer_byte_lengths(&tokenizer, vocabulary);
   }
   if (status == MOUSSE_OK && (v->separate_documents || run->separate_documents))
-    status = find_document_token(&tokenizer, data_dir, &document_token, error);
+    status = run_data_document_token(data_dir, tokenizer.tokens.count > 0 ? &tokenizer : NULL,
+                                     &document_token, error);
   if (status == MOUSSE_OK)
     status = score(v, params, &set, lengths, document_token, quiet || v->json, result, error);
   mo_release(NULL, lengths, vocabulary * sizeof *lengths);

@@ -6,6 +6,7 @@
 #include "data/shards/download.h"
 #include "gpt/gpt.h"
 #include "paper/figures.h"
+#include "train/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +60,9 @@ static const char *given(const request *r, const char *option, const char *other
 
 static const char *optimizer_of(const request *r, bool scalar)
 {
-  return scalar ? given(r, "scalar_opt", "normuon") : given(r, "optimizer", "mousse");
+  const char *option = scalar ? "scalar_opt" : "optimizer";
+  const char *name = given(r, option, mo_settings_find(&train_settings, option)->initial);
+  return strcmp(name, "auto") == 0 ? "normuon" : name; /* as it is for small models */
 }
 
 static void offer_optimizer_options(const request *r, bool scalar)

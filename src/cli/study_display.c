@@ -19,7 +19,7 @@ static void show(progress_line *line, const study_runs *runs)
 {
   const study_progress p = study_progress_of(runs, mo_seconds());
   char label[64], left[WORDING_SIZE + 8], diverged[32], failed[32];
-  snprintf(label, sizeof label, "%zu/%zu runs", p.ended, runs->count);
+  snprintf(label, sizeof label, "%zu/%zu runs", p.ended, p.count);
   snprintf(diverged, sizeof diverged, "%zu diverged", study_count(runs, STUDY_DIVERGED));
   snprintf(failed, sizeof failed, "%zu failed", study_count(runs, STUDY_FAILED));
   snprintf(left, sizeof left, "%s left", MO_DURATION(p.seconds_left));

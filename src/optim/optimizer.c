@@ -154,7 +154,7 @@ static mousse_status unknown_algorithm(mousse_optimizer *opt, const char *name)
                    "there is no algorithm '%s'; did you mean '%s'?", name, s.best);
   char list[300] = "";
   for (size_t i = 0; i < mo_algorithm_count(); i++)
-    mo_append_name(list, sizeof list, mo_algorithm_at(i)->name);
+    mo_list_add(list, sizeof list, mo_algorithm_at(i)->name);
   return mo_fail(&opt->error, MOUSSE_UNKNOWN_NAME, "there is no algorithm '%s'; there are %s",
                  name, list);
 }

@@ -85,7 +85,7 @@ static mousse_status unknown_option(const mousse_optimizer *opt, const option_ta
                    t->title, name, best);
   char list[300] = "";
   for (size_t i = 0; i < t->table.count; i++)
-    mo_append_name(list, sizeof list, t->table.rows[i].info.name);
+    mo_list_add(list, sizeof list, t->table.rows[i].info.name);
   return mo_fail(error, MOUSSE_UNKNOWN_NAME, "%s has no option '%.60s'; it has %s", t->title,
                  name, list);
 }
@@ -171,7 +171,7 @@ static mousse_status bad_text(mousse_optimizer *opt, const mousse_option *info,
   char list[256] = "";
   mo_suggestion s = mo_suggest(text);
   for (size_t i = 0; info->choices[i] != NULL; i++) {
-    mo_append_name(list, sizeof list, info->choices[i]);
+    mo_list_add(list, sizeof list, info->choices[i]);
     mo_suggest_from(&s, info->choices[i]);
   }
   if (s.best != NULL)

@@ -37,7 +37,7 @@ static mousse_status unknown_array(mousse_optimizer *opt, const mo_param *param,
 {
   char list[200] = "";
   for (size_t i = 0; i < param->array_count; i++)
-    mo_append_name(list, sizeof list, param->arrays[i].name);
+    mo_list_add(list, sizeof list, param->arrays[i].name);
   return mo_fail(&opt->error, MOUSSE_UNKNOWN_NAME,
                  "the state of '%.150s' has no array '%.60s'; it has %s", param->name,
                  array != NULL ? array : "(NULL)", list[0] != '\0' ? list : "none");

@@ -79,7 +79,7 @@ void cell_draw_curve(const study_evidence *e, const study_cell *c, json_t *chart
   curve_views(chart);
   /* The first third falls by nats and would hide what happens in hundredths of them. */
   curve_validation(results_series(chart, name, "line"), cell_group(e, c),
-                   (double)c->run.num_iterations / 3);
+                   (double)c->run.num_iterations / 3, CURVE_POINTS);
 }
 
 static const run_record *rate_record(const study_evidence *e, const study_cell *c, size_t rate)
@@ -107,9 +107,10 @@ double cell_best_rate(const study_cell *c)
   return c->best < c->rate_count ? cell_best(c).lr : NAN;
 }
 
-static double shorter_percent(const study_cell *whole, const study_cell *shorter)
+/* Of the steps; whole ones, so it is not just STUDY_SHORT_PERCENT. */
+static double shorter_share(const study_cell *whole, const study_cell *shorter)
 {
-  return 100 * (1 - (double)shorter->run.num_iterations / (double)whole->run.num_iterations);
+  return (double)shorter->run.num_iterations / (double)whole->run.num_iterations;
 }
 
 double regime_slope(const study_evidence *e, int regime)
@@ -118,7 +119,7 @@ double regime_slope(const study_evidence *e, int regime)
   const study_cell *shorter = protocol_find(e->protocol, STUDY_COSINE, regime, "muon, shorter");
   if (whole == NULL || shorter == NULL) return NAN;
   const run_mean lost = run_group_paired(cell_group(e, shorter), cell_group(e, whole));
-  return lost.mean > 0 ? lost.mean / shorter_percent(whole, shorter) : NAN;
+  return lost.mean > 0 ? lost.mean / (100 * (1 - shorter_share(whole, shorter))) : NAN;
 }
 
 /* A schedule of `share` of the steps costs Muon some nats, and each further one of `share` of what is
@@ -137,7 +138,7 @@ static run_ratio steps_saved(const study_evidence *e, const study_cell *c,
   const study_cell *shorter =
       protocol_find(e->protocol, STUDY_COSINE, c->regime, "muon, shorter");
   if (!isfinite(regime_slope(e, c->regime))) return (run_ratio){NAN, NAN, NAN};
-  const double share = 1 - shorter_percent(whole, shorter) / 100;
+  const double share = shorter_share(whole, shorter);
   const run_ratio r = run_group_ratio(cell_group(e, opponent), cell_group(e, c),
                                       cell_group(e, shorter), cell_group(e, whole));
   return (run_ratio){percent_saved(share, r.value), percent_saved(share, r.low),

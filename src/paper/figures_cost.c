@@ -137,10 +137,15 @@ void figure_pareto(const study_evidence *e, json_t *figure)
     }
   }
   const int largest = e->protocol->scale->regime_count - 1;
-  results_finding(figure, "At %s a run with Mousse takes %.2f times as long as one with Muon.",
-                  regime_name(e, largest),
-                  cell_total_seconds(e, cosine(e, largest, "mousse")) /
-                      cell_total_seconds(e, cosine(e, largest, "muon")));
+  const double ratio = cell_total_seconds(e, cosine(e, largest, "mousse")) /
+                       cell_total_seconds(e, cosine(e, largest, "muon"));
+  if (isfinite(ratio))
+    results_finding(figure,
+                    "At %s a run with Mousse takes %.2f times as long as one with Muon.",
+                    regime_name(e, largest), ratio);
+  else
+    results_finding(figure, "At %s all runs of Mousse or of Muon diverged.",
+                    regime_name(e, largest));
 }
 
 /* One line of the table of planned memory. */

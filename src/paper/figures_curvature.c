@@ -84,11 +84,11 @@ void figure_preconditioner(const study_evidence *e, json_t *figure)
 {
   static const char *const columns[] = {"quantity", "lowest", "highest", NULL};
   const study_cell *c = protocol_find(e->protocol, STUDY_COSINE, 0, "mousse");
-  if (c->best == c->rate_count) {
-    results_finding(figure, "Every run of Mousse diverged: nothing to show.");
+  const run_record *r = &e->records[c->seeds[0]];
+  if (c->best == c->rate_count || r->telemetry_count == 0) {
+    results_finding(figure, "The run of Mousse diverged: nothing to show.");
     return;
   }
-  const run_record *r = &e->records[c->seeds[0]];
   double ranges[4][2];
   json_t *table = results_table(figure, "Over all matrices and the whole run", columns);
   for (size_t i = 0; i < 4; i++) {

@@ -101,9 +101,12 @@ static void tell(const fine_tuning *f, json_t *figure)
       used += (size_t)snprintf(text + used, sizeof text - used,
                                "%sPretrained by %s:", i > 0 ? " " : "", f->origins[i]->label);
     if (used >= sizeof text) break;
-    used += (size_t)snprintf(text + used, sizeof text - used, " %s %.4f, old text %+.4f",
-                             cell->label, cell_group(&f->evidence, cell)->final_loss.mean,
-                             f->forgotten[i].mean);
+    const run_mean loss = cell_group(&f->evidence, cell)->final_loss;
+    if (loss.count > 0)
+      used += (size_t)snprintf(text + used, sizeof text - used, " %s %.4f, old text %+.4f",
+                               cell->label, loss.mean, f->forgotten[i].mean);
+    else
+      used += (size_t)snprintf(text + used, sizeof text - used, " %s diverged", cell->label);
     if (used < sizeof text && difference.count > 0)
       used += (size_t)snprintf(text + used, sizeof text - used, " (against AdamW: %s)",
                                run_mean_verdict(difference));

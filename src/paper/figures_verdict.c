@@ -2,9 +2,9 @@
  * study share the machine with each other, so nothing is said about seconds: benchmarks/step-time
  * measures those on a quiet one.
  *
- *     steps saved = 1 - 0.88 ^ (what the opponent is behind / what Muon loses with 88% of its steps)
+ *     steps saved = 1 - s ^ (what the opponent is behind / what Muon loses with a share s of its steps)
  *
- * both by pairs of seeds, in the same regime. A regime
+ * both by pairs of seeds, in the same regime; s is 88%, but for the rounding to whole steps. A regime
  * counts only when its control holds: Muon, against AdamW, saves at least 15%.
  */
 #include "paper/evidence.h"
@@ -285,7 +285,7 @@ static void draw_search(const study_evidence *e, const study_cell *c, json_t *fi
       const search_trial *t = &c->tuning.trials[i];
       if (t->point.at[1] != at) continue;
       const train_options *run = &e->runs->runs[t->run].run;
-      snprintf(name, sizeof name, "momentum %.4g", 1 - c->rest * pow(2, 0.5 * at));
+      snprintf(name, sizeof name, "momentum %.4g", cell_setting(c, &t->point).momentum);
       if (series == NULL) series = results_series(chart, name, "points");
       results_point(series, strtod(run->lr, NULL), t->loss, NAN);
     }

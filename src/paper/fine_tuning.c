@@ -46,6 +46,7 @@ static mousse_status add_cell(fine_tuning *f, const study_cell *origin, const st
                        .who = tuner->who,
                        .follows = SIZE_MAX,
                        .figures = FIGURE_BIT(fine_tuning),
+                       .seed_count = FINE_SEEDS,
                        .run = tuner->run};
   cell_start_from(cell, tuner);
   cell->lr /= FINE_STEPS;
@@ -102,6 +103,8 @@ mousse_status fine_tuning_add_seeds(fine_tuning *f, study_runs *runs, mo_error *
 {
   for (size_t i = 0; i < f->protocol.count; i++)
     MO_TRY(add_seeds(&f->protocol.cells[i], f->origins[i], runs, error));
+  f->protocol.decided = 1;
+  protocol_expect(&f->protocol, runs);
   return MOUSSE_OK;
 }
 

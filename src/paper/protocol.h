@@ -25,7 +25,7 @@ enum {
   STUDY_MOST_SEEDS = 8,
   STUDY_SEARCH_SEED = 1,    /* of the runs that choose */
   STUDY_FIRST_SEED = 101,   /* of the verdict's */
-  STUDY_SHORT_PERCENT = 88, /* of the steps: a run that measures what steps are worth */
+  STUDY_SHORT_PERCENT = 88, /* of the steps, rounded down: what measures their worth */
   STUDY_WAVE = 4            /* runs of a search between two looks at it */
 };
 
@@ -82,6 +82,7 @@ typedef struct study_protocol {
   const study_scale *scale;
   study_cell *cells; /* owned */
   size_t count, capacity;
+  int decided; /* regimes whose seeds are among the runs */
 } study_protocol;
 
 /* What is asked for, in bits: figures, and contenders for those that compare them all. */
@@ -116,8 +117,13 @@ mousse_status protocol_tune(study_protocol *protocol, study_stage stage, study_r
 mousse_status protocol_add_seeds(study_protocol *protocol, int regime, study_runs *runs,
                                  mo_error *error);
 
+/* Tells the runs how many more this protocol will add, if no contender drops out. */
+void protocol_expect(const study_protocol *protocol, study_runs *runs);
+
 /* The best loss of a search less that of another; NaN: one of them has none. */
 double cell_behind(const study_cell *cell, const study_cell *other);
+/* What a point of its search stands for. */
+study_setting cell_setting(const study_cell *cell, const search_point *point);
 study_setting cell_best(const study_cell *cell); /* of its search; where it starts before */
 study_setting cell_best_together(const study_cell *cell); /* the same before the details */
 void cell_start_from(study_cell *cell, const study_cell *other); /* from what that has found */

@@ -1,6 +1,7 @@
 /* tuning.c - the searches of a protocol, each in waves of its own, and the seeds of its verdict. */
 #include "paper/protocol.h"
 #include "study/hopeless.h"
+#include "study/progress.h"
 #include "study/run_mean.h"
 
 #include <math.h>
@@ -30,7 +31,7 @@ static bool has_few_memories(const study_contender *who)
 
 /* After the details come the learning rate again and, of a contender that had one detail less, the
  * momentum, each by half a step: what the details changed may want others. */
-static study_setting setting_at(const study_cell *cell, const search_point *point)
+study_setting cell_setting(const study_cell *cell, const search_point *point)
 {
   int at[PAPER_DETAILS] = {0};
   const bool few = has_few_memories(&study_contenders[cell->who]);
@@ -49,13 +50,13 @@ static study_setting setting_at(const study_cell *cell, const search_point *poin
 study_setting cell_best(const study_cell *cell)
 {
   const search_trial *best = search_best(&cell->tuning);
-  return setting_at(cell, best != NULL ? &best->point : &(search_point){{0}});
+  return cell_setting(cell, best != NULL ? &best->point : &(search_point){{0}});
 }
 
 study_setting cell_best_together(const study_cell *cell)
 {
   const search_trial *best = search_best_together(&cell->tuning);
-  return setting_at(cell, best != NULL ? &best->point : &(search_point){{0}});
+  return cell_setting(cell, best != NULL ? &best->point : &(search_point){{0}});
 }
 
 /* Names say all that differs, so that a run that two cells need is made once. */
@@ -95,7 +96,7 @@ static mousse_status add_wave(study_cell *cell, study_runs *runs, mo_error *erro
   cell->waiting_count = search_next(&cell->tuning, cell->points, STUDY_WAVE);
   for (size_t i = 0; i < cell->waiting_count; i++) {
     const search_point *point = &cell->points[i];
-    const study_setting with = setting_at(cell, point);
+    const study_setting with = cell_setting(cell, point);
     MO_TRY(cell_add_run(cell, &with, STUDY_SEARCH_SEED, runs, &cell->waiting[i], error));
     study_run *r = &runs->runs[cell->waiting[i]];
     if (cell->tuning.count > 0)
@@ -123,7 +124,7 @@ static bool is_inside(const study_cell *cell)
   const study_setting best = cell_best(cell);
   bool lower[2] = {false}, higher[2] = {false};
   for (size_t i = 0; i < cell->tuning.count; i++) {
-    const study_setting s = setting_at(cell, &cell->tuning.trials[i].point);
+    const study_setting s = cell_setting(cell, &cell->tuning.trials[i].point);
     const double ratio[2] = {s.lr / best.lr, (1 - s.momentum) / (1 - best.momentum)};
     for (size_t k = 0; k < 2; k++) {
       lower[k] = lower[k] || ratio[k] < 1 - margin;
@@ -178,6 +179,17 @@ static void start_from_home(const study_protocol *p, study_cell *cell)
   }
 }
 
+void protocol_expect(const study_protocol *p, study_runs *runs)
+{
+  runs->expected = (study_expected){0};
+  for (size_t i = 0; i < p->count; i++) {
+    const study_cell *cell = &p->cells[i];
+    const size_t trials =
+        cell->follows == SIZE_MAX ? search_left(&cell->tuning) - cell->waiting_count : 0;
+    study_expect(runs, &cell->run, trials + (cell->regime < p->decided ? 0 : cell->seed_count));
+  }
+}
+
 mousse_status protocol_tune(study_protocol *p, study_stage stage, study_runs *runs, bool *more,
                             mo_error *error)
 {
@@ -194,6 +206,7 @@ mousse_status protocol_tune(study_protocol *p, study_stage stage, study_runs *ru
     *more = *more || cell->waiting_count > 0;
     conclude(cell);
   }
+  protocol_expect(p, runs);
   return MOUSSE_OK;
 }
 
@@ -252,5 +265,7 @@ mousse_status protocol_add_seeds(study_protocol *p, int regime, study_runs *runs
       MO_TRY(
           cell_add_run(cell, &best, STUDY_FIRST_SEED + (int)k, runs, &cell->seeds[k], error));
     }
+  p->decided = regime + 1;
+  protocol_expect(p, runs);
   return MOUSSE_OK;
 }

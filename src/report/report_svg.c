@@ -335,14 +335,13 @@ static mousse_status draw_with(FILE *script, FILE *complaints, const char *path,
     return mo_fail(error, MOUSSE_IO, "%s: no pipe to gnuplot: %s", path, strerror(errno));
   mousse_status status = start_gnuplot(script, complaints, ends[1], &child, error);
   close(ends[1]);
-  if (status == MOUSSE_OK) {
-    if (!read_all(ends[0], &picture))
-      status = mo_fail(error, MOUSSE_IO, "%s: cannot read what gnuplot draws", path);
-    while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {
-    }
-    if (status == MOUSSE_OK) status = check_end(ended, complaints, path, error);
+  const bool started = status == MOUSSE_OK;
+  if (started && !read_all(ends[0], &picture))
+    status = mo_fail(error, MOUSSE_IO, "%s: cannot read what gnuplot draws", path);
+  close(ends[0]); /* or it would wait for a reader of the rest, and we for it */
+  while (started && waitpid(child, &ended, 0) < 0 && errno == EINTR) {
   }
-  close(ends[0]);
+  if (status == MOUSSE_OK) status = check_end(ended, complaints, path, error);
   if (status == MOUSSE_OK) status = mo_file_write(path, picture.data, picture.size, error);
   mo_buffer_close(&picture);
   return status;

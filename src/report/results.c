@@ -2,6 +2,7 @@
 #include "report/results.h"
 
 #include "base/json_text.h"
+#include "base/machine.h"
 #include "base/parallel.h"
 
 #include <math.h>
@@ -27,31 +28,15 @@ static json_t *append_to(json_t *object, const char *key, json_t *value)
   return json_array_append_new(list, value) == 0 ? value : NULL;
 }
 
-/* "Intel(R) Xeon(R) Processor", from the line "model name : ..." of /proc/cpuinfo; "" where
- * there is none. */
-static void processor_name(char name[128])
-{
-  char line[256];
-  FILE *file = fopen("/proc/cpuinfo", "re");
-  name[0] = '\0';
-  while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-    const char *colon = strchr(line, ':');
-    if (strncmp(line, "model name", 10) != 0 || colon == NULL) continue;
-    snprintf(name, 128, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
-    break;
-  }
-  if (file != NULL) fclose(file);
-}
-
 static void describe_machine(char text[256])
 {
-  char name[128];
+  char name[MO_PROCESSOR_NAME];
   struct utsname system = {0};
   const int threads = mo_threads_available();
   uname(&system);
-  processor_name(name);
-  snprintf(text, 256, "%s, %d %s, %s", name[0] != '\0' ? name : system.machine, threads,
-           threads == 1 ? "thread" : "threads", system.sysname);
+  mo_processor_name(name);
+  snprintf(text, 256, "%s, %d %s, %s", name, threads, threads == 1 ? "thread" : "threads",
+           system.sysname);
 }
 
 json_t *results_new(const char *title, const char *command)

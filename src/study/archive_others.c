@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LARGEST_ARCHIVE = 1 << 30 };
-
 static mousse_status read_name(archive_others *o, mo_error *error)
 {
   json_t *line = NULL;

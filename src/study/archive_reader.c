@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LARGEST_ARCHIVE = 1 << 30 };
-
 typedef struct archive_reader {
   const archived_study *study;
   archive_taker take;

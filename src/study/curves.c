@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { MOST_POINTS = 300, WINDOWS = 50 }; /* a window is a 50th of a run */
+enum { WINDOWS = 50 }; /* a window is a 50th of a run */
 
 /* The index of the first step that is not before `step`. */
 static size_t index_of(const run_record *run, double step)
@@ -68,30 +68,30 @@ static void add_point(json_t *series, const run_group *group, double step, run_m
 }
 
 /* Of many validations some, evenly, and always the last. */
-static bool is_taken(size_t index, size_t count)
+static bool is_taken(size_t index, size_t count, size_t most)
 {
-  if (count <= MOST_POINTS || index + 1 == count) return true;
-  return index * MOST_POINTS / count != (index + 1) * MOST_POINTS / count;
+  if (count <= most || index + 1 == count) return true;
+  return index * most / count != (index + 1) * most / count;
 }
 
-void curve_validation(json_t *series, const run_group *group, double from)
+void curve_validation(json_t *series, const run_group *group, double from, size_t most)
 {
   uint64_t step = 0;
   run_mean loss;
   const run_record *longest = run_group_longest(group);
   const size_t count = longest != NULL ? longest->validation_count : 0;
   for (size_t i = 0; i < count; i++) {
-    if (!is_taken(i, count)) continue;
+    if (!is_taken(i, count, most)) continue;
     run_group_validation(group, i, &step, &loss);
     if ((double)step >= from) add_point(series, group, (double)step, loss);
   }
 }
 
-void curve_training(json_t *series, const run_group *group, double from)
+void curve_training(json_t *series, const run_group *group, double from, size_t most)
 {
   const double last = curve_last_step(group), half = last / WINDOWS / 2;
-  const double room = fmax(0, last - from);
-  const double points = room < MOST_POINTS ? room : MOST_POINTS;
+  const double room = floor(fmax(0, last - from)); /* whole steps */
+  const double points = fmin(room, (double)most);
   for (double i = 1; i <= points; i++) {
     const double step = rint(last - room + room * i / points);
     run_mean loss = run_mean_of_none();

@@ -10,16 +10,18 @@
  * be called once or more for a chart with curves. */
 void curve_views(json_t *chart);
 
-/* The validations, at the steps of the group's longest run and at no more than about 300 of them.
- * from: the step at which the curve begins. */
-void curve_validation(json_t *series, const run_group *group, double from);
+enum { CURVE_POINTS = 300 }; /* of one curve: enough for any screen */
 
-/* The training losses at no more than 300 steps, each the mean over the 2% of the run around
+/* The validations, at the steps of the group's longest run and at no more than about `most` of them.
+ * from: the step at which the curve begins. */
+void curve_validation(json_t *series, const run_group *group, double from, size_t most);
+
+/* The training losses at no more than `most` steps, each the mean over the 2% of the run around
  * it: single batches are noisy. */
-void curve_training(json_t *series, const run_group *group, double from);
+void curve_training(json_t *series, const run_group *group, double from, size_t most);
 
 double curve_last_step(const run_group *group);
 
-typedef void curve_maker(json_t *series, const run_group *group, double from);
+typedef void curve_maker(json_t *series, const run_group *group, double from, size_t most);
 
 #endif

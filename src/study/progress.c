@@ -6,23 +6,30 @@
 #include <math.h>
 
 /* What a step costs: the weights in its layers, times its tokens. */
-static double cost(const study_run *r)
+static double cost(const train_options *run)
 {
   gpt_config config;
-  if (run_model_from(&r->run, NULL, 0, &config, NULL) != MOUSSE_OK) return 1;
+  if (run_model_from(run, NULL, 0, &config, NULL) != MOUSSE_OK) return 1;
   return (double)config.n_layer * (double)config.n_embd * (double)config.n_embd *
-         (double)r->run.batch_size * (double)config.sequence_len;
+         (double)run->batch_size * (double)config.sequence_len;
+}
+
+void study_expect(study_runs *runs, const train_options *run, size_t count)
+{
+  runs->expected.count += count;
+  runs->expected.work += (double)count * (double)run->num_iterations * cost(run);
 }
 
 /* What was there before, or came from an archive, is done but says nothing of how fast it goes. */
 study_progress study_progress_of(const study_runs *runs, double now)
 {
-  double all = 0, done = 0, done_here = 0, since = INFINITY;
-  study_progress p = {.fraction = 1, .seconds_left = NAN};
+  double all = runs->expected.work, done = 0, done_here = 0, since = INFINITY;
+  study_progress p = {
+      .count = runs->count + runs->expected.count, .fraction = 1, .seconds_left = NAN};
   for (size_t i = 0; i < runs->count; i++) {
     const study_run *r = &runs->runs[i];
     const bool ended = study_run_ended(r);
-    const double length = (double)r->run.num_iterations, step_cost = cost(r);
+    const double length = (double)r->run.num_iterations, step_cost = cost(&r->run);
     const double steps = fmin((double)r->course.step, length);
     p.ended += ended;
     all += length * step_cost;

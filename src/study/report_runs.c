@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FEW_GROUPS = 8 };
+enum { FEW_GROUPS = 8, CHART_POINTS = 30000 };
 static const double megabyte = 1e6;
 
 const run_group *report_best(const report_maker *m, size_t variant)
@@ -41,14 +41,25 @@ static double common_loss(const report_maker *m)
   return worst;
 }
 
+/* Many curves share the points of a chart: the document stays small enough to be read again, and
+ * among hundreds of curves nobody sees a single point. */
+static size_t points_of_curve(size_t curves)
+{
+  return curves * CURVE_POINTS <= CHART_POINTS ? CURVE_POINTS : CHART_POINTS / curves;
+}
+
 /* A curve that blows up would press all others flat: the chart fits those that do not, and what
  * leaves it is cut off. from: the part of the longest run before it is not shown. */
 static void add_curve_chart(const report_maker *m, json_t *figure, const char *label,
                             double from, curve_maker *curve)
 {
   double last = 0;
-  for (size_t i = 0; i < m->groups.count; i++)
-    if (is_shown(m, i)) last = fmax(last, curve_last_step(&m->groups.list[i]));
+  size_t curves = 0;
+  for (size_t i = 0; i < m->groups.count; i++) {
+    if (!is_shown(m, i)) continue;
+    last = fmax(last, curve_last_step(&m->groups.list[i]));
+    curves++;
+  }
   char title[128], name[RUN_LABEL + 16];
   snprintf(title, sizeof title, "%s, %s",
            m->groups.count > FEW_GROUPS ? "Best learning rates" : "All settings",
@@ -62,7 +73,7 @@ static void add_curve_chart(const report_maker *m, json_t *figure, const char *l
     if (!is_shown(m, i) || curve_last_step(group) < from * last) continue;
     snprintf(name, sizeof name, "%s%s", group->label, blew_up ? " (diverged)" : "");
     json_t *series = results_series(chart, name, "line");
-    curve(series, group, from * last);
+    curve(series, group, from * last, points_of_curve(curves));
     if (!blew_up) results_fit(chart, series);
   }
 }

@@ -18,6 +18,8 @@
 
 #include "study/runs.h"
 
+enum { LARGEST_ARCHIVE = 1 << 30 }; /* bytes */
+
 /* Where a study lies, and its runs in it. */
 typedef struct archived_study {
   const char *directory, *runs; /* borrowed */

@@ -16,13 +16,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* A request to stop that comes between fork and exec waits: the handler that a child has from its parent
+ * would only note it. Returns the signals that waited before. */
+static sigset_t hold_requests(void)
+{
+  sigset_t requests, before;
+  sigemptyset(&requests);
+  sigaddset(&requests, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &requests, &before);
+  return before;
+}
+
 /* In the child: only calls that are safe after fork. */
-static void become(const char *program, const char *configuration, int output, pid_t parent)
+static void become(const char *program, const char *configuration, int output, pid_t parent,
+                   const sigset_t *mask)
 {
   char *const words[] = {(char *)(uintptr_t)program,       "train",   "--config",
                          (char *)(uintptr_t)configuration, "--quiet", NULL};
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1); /* it died before the line above */
+  signal(SIGTERM, SIG_DFL);
+  pthread_sigmask(SIG_SETMASK, mask, NULL);
   setpgid(0, 0); /* Ctrl-C reaches the study, which ends its runs in order */
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
@@ -41,8 +55,10 @@ mousse_status run_child_start(study_run *r, const char *program, mo_error *error
   if (output < 0)
     return mo_fail(error, MOUSSE_IO, "%s: cannot be written: %s", printed, strerror(errno));
   const pid_t parent = getpid();
+  const sigset_t before = hold_requests();
   const pid_t child = fork();
-  if (child == 0) become(program, configuration, output, parent);
+  if (child == 0) become(program, configuration, output, parent, &before);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   close(output);
   if (child < 0)
     return mo_fail(error, MOUSSE_IO, "%s: cannot start a process for it: %s", r->name,

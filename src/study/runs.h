@@ -67,11 +67,18 @@ typedef struct study_run {
   bool archived;         /* known from an archive alone: it has no files */
 } study_run;
 
+/* Runs that are not in a list yet but will be: how many, and their work (progress.h). */
+typedef struct study_expected {
+  size_t count;
+  double work;
+} study_expected;
+
 /* A growing list of runs in one directory. */
 typedef struct study_runs {
   char directory[MO_SETTING_PATH];
   study_run *runs; /* owned */
   size_t count, capacity;
+  study_expected expected;           /* as whoever adds runs says; for the progress alone */
   study_data data;                   /* that of the runs that were begun */
   const struct study_runs *archived; /* borrowed: they count as if they were here; NULL: none */
 } study_runs;

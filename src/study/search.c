@@ -110,6 +110,11 @@ void search_add(search *s, search_point point, double loss, size_t run)
   if (s->count < SEARCH_MOST) s->trials[s->count++] = (search_trial){point, loss, run};
 }
 
+size_t search_left(const search *s)
+{
+  return s->budget + 2 * s->alone - s->count;
+}
+
 bool search_inside(const search *s, size_t dimension)
 {
   const search_trial *best = search_best_together(s);

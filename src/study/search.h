@@ -39,6 +39,7 @@ typedef struct search {
 /* The points to try next, at most `most` of them; 0: the budget is used up. */
 size_t search_next(const search *s, search_point *points, size_t most);
 void search_add(search *s, search_point point, double loss, size_t run);
+size_t search_left(const search *s); /* trials until its budget is used up */
 
 /* The trial with the lowest finite loss, the earliest of equals; NULL: there is none. */
 const search_trial *search_best(const search *s);

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "study/hopeless.h"
+#include "study/progress.h"
 #include "study/run_record.h"
 #include "study/study_directory.h"
 #include "train/recipe_laws.h"
@@ -234,11 +235,15 @@ static mousse_status add_wave(tune_search *t, mo_error *error)
   const size_t rounds = (count + jobs - 1) / jobs;
   const double wave = (double)rounds * fmax(t->longest, (double)t->steps * t->step_seconds);
   t->waiting_count = 0;
+  t->runs.expected = (study_expected){0};
   t->out_of_time = count > 0 && t->search.count >= 3 && t->elapsed + wave > t->request->seconds;
   for (size_t i = 0; i < count && !t->out_of_time; i++) {
     MO_TRY(add_trial(t, i, error));
     t->waiting_count++;
   }
+  if (t->waiting_count > 0)
+    study_expect(&t->runs, &t->runs.runs[t->waiting[0]].run,
+                 search_left(&t->search) - t->waiting_count);
   return MOUSSE_OK;
 }
 

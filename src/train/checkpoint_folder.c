@@ -18,7 +18,7 @@ static const struct {
   bool needed; /* every checkpoint has it */
 } files[] = {{"model.safetensors", true},     {"config.json", true},
              {"tokenizer.json", false},       {"ema.safetensors", false},
-             {"previous.safetensors", false}, {"optimizer.bin", true},
+             {"previous.safetensors", false}, {OPTIMIZER_FILE, true},
              {"trainer.json", true}};
 
 const char *checkpoint_file(size_t index)

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 enum { SMALL_WRITE = 1 << 16 };
-#define OPTIMIZER_FILE "optimizer.bin"
 
 /* The optimizer saves many small records: they are collected before they are written. */
 typedef struct state_writer {

@@ -4,7 +4,7 @@
  *     hidden matrices   optimizer    lr                                  weight_decay
  *     embedding         scalar_opt   lr * embed_lr_factor [1; if it orthogonalises, 2 sqrt(width)]  0
  *     head              scalar_opt   lr * head_lr_factor [1/sqrt(width); if it orthogonalises, 1]   0
- *     gains, biases     scalar_opt   lr * embed_lr_factor; by Lion, if that orthogonalises          0
+ *     gains, biases     scalar_opt   lr * embed_lr_factor; lr, by Lion, if that orthogonalises      0
  *
  * Frozen tensors (--freeze) have none. With optimizer adamw every tensor uses it, at lr, with
  * decay on the hidden matrices only. The role is the model's, never guessed from a shape or

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "linalg/blas.h"
 #include "support/json_lines.h"
@@ -53,27 +54,12 @@ static json_t *command_json(void)
   return words;
 }
 
-/* "model name : ..." of the first processor, or the architecture. */
-static void find_processor(const char *architecture, char name[128])
-{
-  char line[256];
-  FILE *file = fopen("/proc/cpuinfo", "re");
-  snprintf(name, 128, "%s", architecture);
-  while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-    const char *colon = strchr(line, ':');
-    if (strncmp(line, "model name", 10) != 0 || colon == NULL) continue;
-    snprintf(name, 128, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
-    break;
-  }
-  if (file != NULL) fclose(file);
-}
-
 static json_t *machine_json(const history_entry *e)
 {
   struct utsname system;
-  char processor[128];
+  char processor[MO_PROCESSOR_NAME];
   if (uname(&system) != 0) memset(&system, 0, sizeof system);
-  find_processor(system.machine, processor);
+  mo_processor_name(processor);
   return json_pack("{s:s, s:o, s:s, s:s, s:i, s:i}", "host", system.nodename, "system",
                    json_sprintf("%s %s", system.sysname, system.release), "processor",
                    processor, "blas", mo_blas_description(), "ranks", e->ranks, "threads",

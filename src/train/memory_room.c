@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -88,10 +89,10 @@ uint64_t memory_group_room(const char *root)
 static uint64_t process_room(void)
 {
   struct rlimit limit;
-  unsigned long long pages = 0;
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
-  pages = number_in("/proc/self/statm", "%llu");
-  return left_of(limit.rlim_cur, pages * 4096);
+  const uint64_t pages = number_in("/proc/self/statm", "%llu");
+  const bool known = pages != UINT64_MAX;
+  return left_of(limit.rlim_cur, known ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : pages);
 }
 
 /* As the launchers say it; all of them share one machine when nobody does. */

@@ -1,30 +1,20 @@
 /* resolve.c - asks the planned optimizer what its options are. */
 #include "train/resolve.h"
 
+#include "base/text.h"
 #include "comm/comm.h"
 #include "train/groups.h"
 #include "train/scalar_opt.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* The shortest text that reads as the same number. */
-static void number_text(double value, char text[OPTION_TEXT_SIZE])
-{
-  for (int digits = 6; digits <= 17; digits++) {
-    snprintf(text, OPTION_TEXT_SIZE, "%.*g", digits, value);
-    if (strtod(text, NULL) == value) return;
-  }
-}
 
 static void value_text(const mousse_option *option, double value, char text[OPTION_TEXT_SIZE])
 {
   if (option->choices != NULL)
     snprintf(text, OPTION_TEXT_SIZE, "%s", option->choices[(int)value]);
   else
-    number_text(value, text);
+    mo_number_text(value, text, OPTION_TEXT_SIZE);
 }
 
 /* The row of the run's table that stands for this option of the matrix optimizer; NULL: none. */

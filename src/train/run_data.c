@@ -101,11 +101,9 @@ static mousse_status open_tokenizer(run_data *data, const char *data_dir, mo_err
   mo_mixture names;
   MO_TRY(parse_names(&names, data_dir, error));
   const char *first = mixture_path(&names, 0);
-  data->end_of_text = TOKENIZER_NONE;
   data->has_tokenizer = tokenizer_exists(first);
   if (data->has_tokenizer) {
     MO_TRY(tokenizer_open(&data->tokenizer, first, error));
-    data->end_of_text = data->tokenizer.end_of_text;
     data->tokenizer_checksum = tokenizer_checksum(&data->tokenizer);
     data->byte_lengths = tokenizer_byte_lengths(&data->tokenizer, data->vocabulary);
     if (data->byte_lengths == NULL)
@@ -164,23 +162,28 @@ mousse_status run_data_checksums(const char *data_dir, data_checksums *checksums
   return hash_split(data_dir, "val", &checksums->val, error);
 }
 
-/* Both loaders tell documents apart by the token that they start with. */
-static mousse_status separate_documents(run_data *data, const char *data_dir, mo_error *error)
+mousse_status run_data_document_token(const char *data_dir, const mo_tokenizer *tokenizer,
+                                      uint32_t *token, mo_error *error)
 {
   mo_dataset info;
   char first[4096];
-  uint32_t token = data->end_of_text;
+  *token = tokenizer != NULL ? tokenizer->end_of_text : TOKENIZER_NONE;
   MO_TRY(run_data_first(data_dir, first, sizeof first, error));
   MO_TRY(dataset_open(&info, first, error));
-  if (token == TOKENIZER_NONE && info.vocabulary > 0) token = info.end_of_text;
-  if (token == TOKENIZER_NONE)
-    return mo_fail(
-        error, MOUSSE_INVALID_ARGUMENT,
-        "separate_documents: %s has no tokenizer with an end-of-text token, so it is "
-        "not known where documents start",
-        first);
-  data->train.document_token = token;
-  data->val.document_token = token;
+  if (*token == TOKENIZER_NONE && info.vocabulary > 0) *token = info.end_of_text;
+  if (*token != TOKENIZER_NONE) return MOUSSE_OK;
+  return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                 "separate_documents: %s has no tokenizer with an end-of-text token, so it is "
+                 "not known where documents start",
+                 first);
+}
+
+/* Both loaders tell documents apart by the token that they start with. */
+static mousse_status separate_documents(run_data *data, const char *data_dir, mo_error *error)
+{
+  const mo_tokenizer *tokenizer = data->has_tokenizer ? &data->tokenizer : NULL;
+  MO_TRY(run_data_document_token(data_dir, tokenizer, &data->train.document_token, error));
+  data->val.document_token = data->train.document_token;
   return MOUSSE_OK;
 }
 

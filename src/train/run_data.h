@@ -16,7 +16,6 @@ typedef struct run_data {
   uint32_t *byte_lengths; /* owned: bytes of text of every id; NULL without a tokenizer */
   size_t vocabulary;      /* ids that byte_lengths has room for */
   uint64_t train_checksum, val_checksum, tokenizer_checksum; /* 0: there is none */
-  uint32_t end_of_text;                                      /* TOKENIZER_NONE: not known */
 } run_data;
 
 /* How many tokens the data's tokenizer has; 0 when the directory does not say. */
@@ -28,6 +27,11 @@ mousse_status run_data_has_validation(const char *data_dir, const char *who, mo_
 /* The directory whose tokenizer counts: the first of several. */
 mousse_status run_data_first(const char *data_dir, char *path, size_t capacity,
                              mo_error *error);
+
+/* The token that documents start with: that of their tokenizer (NULL: there is none), else the one
+ * that the directory was made with. An error where neither is known. */
+mousse_status run_data_document_token(const char *data_dir, const mo_tokenizer *tokenizer,
+                                      uint32_t *token, mo_error *error);
 
 mousse_status run_data_open(run_data *data, const train_options *run, const gpt_config *config,
                             mo_error *error);

@@ -178,6 +178,11 @@ class Completion(ProgramTest):
             lines = self.shell(["fish", "--no-config", "-c", script]).split("\n")
             self.check({line.split("\t")[0] for line in lines}, wanted, words)
 
+    def test_options_are_those_of_the_optimizer_that_would_be_used(self):
+        for words, offered in (([], False), (["--optimizer", "mousse"], True), (["--optimizer", "muon"], False)):
+            self.assertEqual(b"--opt.alpha" in self.output("completion", "words", "--", "train", *words, "--opt.al"), offered, words)
+        self.assertIn(b"--scalar.mu\t", self.output("completion", "words", "--", "train", "--scalar."))  # of NorMuon, which auto is
+
     def test_what_is_not_known(self):
         self.assertIn("bash, zsh and fish", self.failure(2, "completion", "tcsh"))
 

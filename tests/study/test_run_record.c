@@ -106,7 +106,7 @@ static void a_group_is_as_long_as_its_longest_run(void **state)
                                 results_axis("step", "linear"), results_axis("y", "linear"));
   curve_views(chart);
   json_t *series = results_series(chart, "s", "line");
-  curve_validation(series, &group, 0);
+  curve_validation(series, &group, 0, CURVE_POINTS);
   const json_t *tokens = json_array_get(json_object_get(series, "views"), 0);
   assert_int_equal(json_array_size(json_object_get(series, "points")), ALL);
   assert_true(json_number_value(json_array_get(tokens, ALL - 1)) == 1000);

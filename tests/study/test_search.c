@@ -1,5 +1,5 @@
 /* test_search.c - the search for learning rate and momentum, and the scales it is run at. */
-#include "paper/protocol.h"
+#include "paper/evidence.h"
 #include "report/chart_style.h"
 #include "report/results.h"
 #include "scratch.h"
@@ -312,6 +312,110 @@ static void what_loses_its_search_gets_no_seeds(void **state)
   protocol_release(&protocol);
 }
 
+/* Those in the list and those that are expected; all searches of a regime go on as if their runs had
+ * ended with falling losses. */
+static size_t take_stage(study_protocol *p, study_stage stage, study_runs *runs)
+{
+  mo_error error = {{0}};
+  const size_t all = runs->count + runs->expected.count;
+  for (bool more = true; more;) {
+    assert_int_equal(protocol_tune(p, stage, runs, &more, &error), MOUSSE_OK);
+    if (all > 0) assert_int_equal(runs->count + runs->expected.count, all);
+    for (size_t i = 0; i < runs->count; i++) {
+      study_run *r = &runs->runs[i];
+      r->state = STUDY_COMPLETE;
+      r->archived = true; /* no files to be read */
+      r->course.step = (uint64_t)r->run.num_iterations;
+      r->course.val_loss = 4 - (double)i / 1000;
+    }
+  }
+  return runs->count + runs->expected.count;
+}
+
+/* From the first wave on, as many runs are expected as there are in the end. */
+static void all_runs_are_expected_from_the_start(void **state)
+{
+  (void)state;
+  study_protocol protocol;
+  study_runs runs = {.directory = "somewhere"};
+  mo_error error = {{0}};
+  const study_scale *scale = study_scale_find("smoke");
+  const study_request request = {.figures = FIGURE_BIT(verdict) | FIGURE_BIT(sides)};
+  assert_int_equal(protocol_plan(&protocol, scale, request, "d", &error), MOUSSE_OK);
+  const size_t all = take_stage(&protocol, (study_stage){.home = true}, &runs);
+  assert_true(runs.expected.count > 0 && runs.expected.work > 0);
+  for (int regime = 0; regime < scale->regime_count; regime++) {
+    take_stage(&protocol, (study_stage){.regime = regime}, &runs);
+    assert_int_equal(protocol_add_seeds(&protocol, regime, &runs, &error), MOUSSE_OK);
+    assert_int_equal(runs.count + runs.expected.count, all);
+  }
+  assert_int_equal(runs.count, all);
+  assert_true(runs.expected.work == 0);
+  study_release(&runs);
+  protocol_release(&protocol);
+}
+
+/* Numbers of runs that did not end well are not told. */
+static void what_diverged_is_told_in_words(void **state)
+{
+  (void)state;
+  static const run_record nothing[4];
+  study_protocol protocol;
+  mo_error error = {{0}};
+  const study_scale *scale = study_scale_find("smoke");
+  const study_request request = {.figures = FIGURE_BIT(preconditioner) | FIGURE_BIT(pareto)};
+  assert_int_equal(protocol_plan(&protocol, scale, request, "d", &error), MOUSSE_OK);
+  run_group *groups = mo_allocate(NULL, protocol.count * sizeof *groups);
+  for (size_t i = 0; i < protocol.count; i++) {
+    run_group_start(&groups[i]);
+    protocol.cells[i].rate_count = 1; /* a search has found one, and its seed is run 1 */
+    protocol.cells[i].seeds[0] = 1;
+  }
+  const study_runs runs = {.runs = mo_allocate(NULL, 4 * sizeof *runs.runs)};
+  const study_evidence e = {.protocol = &protocol,
+                            .runs = &runs,
+                            .records = (run_record *)(uintptr_t)nothing,
+                            .groups = groups};
+  json_t *results = results_new("", "");
+  void (*const makers[])(const study_evidence *, json_t *) = {figure_preconditioner,
+                                                              figure_pareto};
+  for (size_t i = 0; i < 2; i++) {
+    json_t *figure = results_figure(results, "a", "", "");
+    makers[i](&e, figure);
+    const char *told = json_string_value(json_object_get(figure, "finding"));
+    assert_non_null(strstr(told, "diverged"));
+    assert_true(strstr(told, "inf") == NULL && strstr(told, "nan") == NULL);
+  }
+  json_decref(results);
+  mo_release(NULL, runs.runs, 4 * sizeof *runs.runs);
+  mo_release(NULL, groups, protocol.count * sizeof *groups);
+  protocol_release(&protocol);
+}
+
+/* A search may step beyond the momenta that are allowed: what it is drawn with is what was run. */
+static void a_search_is_drawn_with_the_momenta_that_were_run(void **state)
+{
+  (void)state;
+  study_protocol protocol;
+  mo_error error = {{0}};
+  const study_request request = {.figures = FIGURE_BIT(tuning)};
+  assert_int_equal(protocol_plan(&protocol, study_scale_find("smoke"), request, "d", &error),
+                   MOUSSE_OK);
+  const study_runs runs = {.runs = mo_allocate(NULL, sizeof *runs.runs)};
+  const study_evidence e = {.protocol = &protocol, .runs = &runs};
+  assert_true(protocol.cells[0].home);
+  search_add(&protocol.cells[0].tuning, (search_point){{0, 8}}, 3.0, 0); /* 16 times 1 - 0.9 */
+  json_t *results = results_new("", "");
+  json_t *figure = results_figure(results, "a", "", "");
+  figure_tuning(&e, figure);
+  const json_t *chart = json_array_get(json_object_get(figure, "charts"), 0);
+  const json_t *series = json_array_get(json_object_get(chart, "series"), 0);
+  assert_string_equal(json_string_value(json_object_get(series, "name")), "momentum 0.2");
+  json_decref(results);
+  mo_release(NULL, runs.runs, sizeof *runs.runs);
+  protocol_release(&protocol);
+}
+
 static void contenders_can_be_told_apart(void **state)
 {
   (void)state;
@@ -348,6 +452,9 @@ int main(void)
       cmocka_unit_test(momentum_follows_the_length),
       cmocka_unit_test(screening_is_the_first_part_of_a_search),
       cmocka_unit_test(what_loses_its_search_gets_no_seeds),
+      cmocka_unit_test(all_runs_are_expected_from_the_start),
+      cmocka_unit_test(what_diverged_is_told_in_words),
+      cmocka_unit_test(a_search_is_drawn_with_the_momenta_that_were_run),
       cmocka_unit_test(contenders_can_be_told_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

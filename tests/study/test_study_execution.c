@@ -2,9 +2,13 @@
  * trains. */
 #include "scratch.h"
 #include "study/run_child.h"
+#include "support/signals.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 /* Tells the name of the run. One called "fails" takes a step and fails while there is a file "failing";
  * one called "waits" does so for a file "go", but not for ever. */
@@ -99,11 +103,49 @@ static void what_asks_for_it_is_told_again(void **state)
   assert_int_equal(l.ended[2], 2);
 }
 
+static bool slow_start; /* between the fork and the program there is time for a signal */
+int __real_execv(const char *path, char *const words[]);
+int __wrap_execv(const char *path, char *const words[]);
+int __wrap_execv(const char *path, char *const words[])
+{
+  const struct timespec half = {.tv_nsec = 500000000};
+  if (slow_start) nanosleep(&half, NULL);
+  return __real_execv(path, words);
+}
+
+/* As somebody does who has just started it. */
+static void stop(void *user, const study_runs *runs)
+{
+  (void)user;
+  if (study_count(runs, STUDY_RUNNING) > 0 && signals_stop() == 0) raise(SIGTERM);
+}
+
+/* The handler that a child inherits would take the request for its own, and the run go on to its end. */
+static void a_run_that_is_not_its_program_yet_stops_too(void **state)
+{
+  study_runs runs = {.runs = NULL};
+  mo_error error = {{0}};
+  int stopped = 0;
+  study_execution how = {.jobs = 1, .watch = stop};
+  snprintf(runs.directory, sizeof runs.directory, "%s", scratch_path(state, "runs"));
+  how.program = scratch_write(state, "program", script, strlen(script));
+  assert_int_equal(chmod(how.program, 0700), 0);
+  add(&runs, "waits");
+  slow_start = true;
+  assert_int_equal(study_execute(&runs, &how, &stopped, &error), MOUSSE_OK);
+  slow_start = false;
+  assert_int_equal(stopped, SIGTERM);
+  assert_int_equal(runs.runs[0].state, STUDY_STOPPED);
+  assert_int_not_equal(access(scratch_path(state, "order"), F_OK), 0);
+  study_release(&runs);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       scratch_test(what_was_begun_goes_on_first),
       scratch_test(what_asks_for_it_is_told_again),
+      scratch_test(a_run_that_is_not_its_program_yet_stops_too),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

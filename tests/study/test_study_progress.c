@@ -79,6 +79,28 @@ static void steps_are_weighed(void **state)
   assert_true(fabs(p.seconds_left - 460 * 50.0 / 20) < 1e-6);
 }
 
+/* A search that will add three runs more: the time that is left counts them from the start, and stays
+ * the same when they come. */
+static void runs_that_are_expected_count(void **state)
+{
+  (void)state;
+  study_run list[4];
+  study_runs runs = {.runs = &list[2], .count = 1};
+  four_runs(list);
+  list[2].course.step = 40; /* 20 steps in 50 seconds, and 60 + 3 * 100 are left */
+  study_expect(&runs, &list[3].run, 3);
+  study_progress p = study_progress_of(&runs, 1050);
+  assert_int_equal(p.count, 4);
+  assert_true(fabs(p.fraction - 0.1) < 1e-9);
+  assert_true(fabs(p.seconds_left - 900) < 1e-6);
+  runs.count = 2;
+  runs.expected = (study_expected){0};
+  study_expect(&runs, &list[3].run, 2);
+  p = study_progress_of(&runs, 1050);
+  assert_int_equal(p.count, 4);
+  assert_true(fabs(p.fraction - 0.1) < 1e-9 && fabs(p.seconds_left - 900) < 1e-6);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -86,6 +108,7 @@ int main(void)
       cmocka_unit_test(a_run_that_is_read_anew_takes_nothing_back),
       cmocka_unit_test(a_run_that_was_given_up_has_ended),
       cmocka_unit_test(steps_are_weighed),
+      cmocka_unit_test(runs_that_are_expected_count),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -305,6 +305,19 @@ class Commands(TrainTest):
                                          "--json").stdout)
         self.assertEqual(result, other)
 
+    def test_eval_tells_documents_apart_as_the_run_did(self):
+        """Also where the tokenizer is gone: the description of the data has the token that documents start with."""
+        data = self.lab.folder / "without"
+        shutil.copytree(self.lab.data, data)
+        (data / "tokenizer.json").unlink()
+        out = self.lab.folder / "apart"
+        self.lab.train(out, "muon", 4, "--data-dir", data, "--separate-documents")
+        lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+        wanted = [line["val_loss"] for line in lines if "val_loss" in line][-1]
+        result = json.loads(self.lab.call("eval", "--init", out, "--json").stdout)
+        self.assertAlmostEqual(result["loss"], wanted, delta=1e-6)
+        self.assertIsNone(result["bits_per_byte"])
+
     def test_generate(self):
         words = ("generate", "--init", self.calm, "--prompt", "the cat", "--tokens", "80")
         text = self.lab.call(*words, "--seed", "3").stdout

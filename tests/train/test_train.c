@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void schedules(void **state)
 {
@@ -411,6 +412,36 @@ static void room_of_control_groups(void **state)
   }
 }
 
+static long page_bytes; /* 0: the machine's own */
+long __real_sysconf(int name);
+long __wrap_sysconf(int name);
+long __wrap_sysconf(int name)
+{
+  return name == _SC_PAGESIZE && page_bytes > 0 ? page_bytes : __real_sysconf(name);
+}
+
+/* Linux counts a process's memory in pages, which are larger on some machines. */
+static void room_is_counted_in_pages(void **state)
+{
+  enum { LARGE = 1 << 16, LEFT = 1 << 20 };
+  struct rlimit before, less;
+  unsigned long pages = 0;
+  (void)state;
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert_non_null(file);
+  assert_int_equal(fscanf(file, "%lu", &pages), 1);
+  fclose(file);
+  assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+  less = before;
+  less.rlim_cur = (rlim_t)pages * LARGE + LEFT;
+  assert_int_equal(setrlimit(RLIMIT_AS, &less), 0);
+  page_bytes = LARGE;
+  const uint64_t room = memory_room(1);
+  page_bytes = 0;
+  assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+  assert_true(room <= LEFT);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -426,6 +457,7 @@ int main(void)
       cmocka_unit_test(bytes_of_added_tokens),
       cmocka_unit_test(event_records),
       scratch_test(room_of_control_groups),
+      cmocka_unit_test(room_is_counted_in_pages),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

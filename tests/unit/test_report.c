@@ -6,6 +6,8 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define HOSTILE "</script><b>'x' & \\ \x1b[31m"
 
@@ -360,6 +362,36 @@ static void without_gnuplot_it_is_named(void **state)
   json_decref(results);
 }
 
+static bool no_room; /* for what a buffer is to take */
+bool __real_mo_buffer_add(mo_buffer *buffer, const char *data, size_t size);
+bool __wrap_mo_buffer_add(mo_buffer *buffer, const char *data, size_t size);
+bool __wrap_mo_buffer_add(mo_buffer *buffer, const char *data, size_t size)
+{
+  return !no_room && __real_mo_buffer_add(buffer, data, size);
+}
+
+/* Nobody reads what it still writes: it must not be waited for until somebody does. */
+static void a_picture_that_memory_is_short_for_is_given_up(void **state)
+{
+  static const char script[] = "#!/bin/sh\nexec cat /dev/zero\n";
+  mo_error error = {{0}};
+  json_t *results = make_results();
+  char before[4096], path[4096 + 256];
+  const char *gnuplot = scratch_write(state, "gnuplot", script, strlen(script));
+  assert_int_equal(chmod(gnuplot, 0755), 0);
+  snprintf(before, sizeof before, "%s", getenv("PATH"));
+  snprintf(path, sizeof path, "%s:%s", (const char *)*state, before);
+  setenv("PATH", path, 1);
+  no_room = true;
+  alarm(30);
+  assert_int_equal(report_svg(results, scratch_path(state, "p"), &error), MOUSSE_IO);
+  alarm(0);
+  no_room = false;
+  setenv("PATH", before, 1);
+  assert_non_null(strstr(error.text, "cannot read what gnuplot draws"));
+  json_decref(results);
+}
+
 /* A chart that cannot be drawn or written is told about, and costs no other. */
 static void one_failure_leaves_the_other_pictures(void **state)
 {
@@ -566,6 +598,7 @@ int main(void)
       scratch_test(error_bars_need_not_be_even),
       cmocka_unit_test(wide_tables_come_in_parts),
       scratch_test(without_gnuplot_it_is_named),
+      scratch_test(a_picture_that_memory_is_short_for_is_given_up),
       scratch_test(one_failure_leaves_the_other_pictures),
       scratch_test(text_cannot_leave_its_place_in_the_page),
       scratch_test(json_reads_back),
