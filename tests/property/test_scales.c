@@ -75,6 +75,52 @@ static void test_constant_gradients_of_1e38(void **state)
   }
 }
 
+/* Sizes that change from step to step, some of them 0: 10^-37 to 10^38. */
+static void leaping_gradient(float *grad, uint64_t step, uint64_t run)
+{
+  float draw[2];
+  fill_normal(draw, 2, 1, 900 + run, step);
+  const double size = draw[0] > 1.4f ? 0 : pow(10, fmod(fabs((double)draw[1]) * 1000, 75) - 37);
+  fill_normal(grad, COUNT, 0.25, 50 + run, step);
+  for (size_t i = 0; i < COUNT; i++) grad[i] = (float)((double)grad[i] * size);
+}
+
+static void check_leaps(const char *name, const char *options, uint64_t run)
+{
+  rig r;
+  rig_single(&r, NULL, name, ROWS, COLS, options);
+  for (uint64_t t = 1; t <= 30; t++) {
+    leaping_gradient(r.params[0].grad, t, run);
+    assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+    if (!rig_weights_finite(&r)) fail_msg("%s '%s' step %d: not finite", name, options, (int)t);
+    blob b = blob_new();
+    rig_save(&r, &b);
+    if (mousse_load(r.opt, blob_read, &b) != MOUSSE_OK)
+      fail_msg("%s '%s' step %d: %s", name, options, (int)t, mousse_error(r.opt));
+    blob_free(&b);
+  }
+  rig_stop(&r);
+}
+
+/* A number in the state that is not finite would make it unreadable, or keep a preconditioner as
+ * it is for ever while the weights look well. */
+static void test_states_stay_finite(void **state)
+{
+  (void)state;
+  static const char *const cases[][2] = {{"fismo", "trace_norm=on"},
+                                         {"spectral", "inner=fisher"},
+                                         {"spectral", "inner=kl floors=absolute"},
+                                         {"klshampoo", "floors=absolute"},
+                                         {"klsoap", "floors=absolute"}};
+  const char *name;
+  for (uint64_t run = 0; run < 12; run++) {
+    for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++)
+      check_leaps(name, strcmp(name, "sgd") == 0 ? "lr=1e-30" : "", run);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+      check_leaps(cases[i][0], cases[i][1], run);
+  }
+}
+
 /* A library optimizer and its reference, side by side. */
 typedef struct pair {
   rig r;
@@ -237,6 +283,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_algorithm_stays_finite),
       cmocka_unit_test(test_constant_gradients_of_1e38),
+      cmocka_unit_test(test_states_stay_finite),
       cmocka_unit_test(test_matrix_algorithms_follow_the_reference_at_every_scale),
       cmocka_unit_test(test_repeated_eigenvalues),
       cmocka_unit_test(test_zero_gradients_only_decay),
