@@ -235,6 +235,28 @@ static void test_the_callers_words(void **state)
   rig_stop(&r);
 }
 
+/* Numbers are told with the digits in which they differ. */
+static void test_near_misses(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *option, *sentence;
+    double value;
+  } cases[] = {{"mu", "mu = 0.9999999 is out of range: 0 to 0.999999", 0.9999999},
+               {"beta", "beta = 1.0000000001 is out of range", 1.0000000001},
+               {"refresh_every", "refresh_every = 10.0000001 must be a whole", 10.0000001},
+               {"lr", "lr = nan is out of range", NAN}};
+  rig r;
+  rig_start(&r, NULL);
+  rig_add(&r, "mousse", 4, 5, "");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(mousse_set(r.opt, 0, cases[i].option, cases[i].value),
+                     MOUSSE_OUT_OF_RANGE);
+    assert_error_mentions(r.opt, cases[i].sentence);
+  }
+  rig_stop(&r);
+}
+
 /* A sentence of its own follows every failing call, also of those that change nothing. */
 static void test_errors_are_never_those_of_another_call(void **state)
 {
@@ -336,6 +358,7 @@ int main(void)
       cmocka_unit_test(test_all_groups_or_none),
       cmocka_unit_test(test_text_goes_round),
       cmocka_unit_test(test_the_callers_words),
+      cmocka_unit_test(test_near_misses),
       cmocka_unit_test(test_errors_are_never_those_of_another_call),
       cmocka_unit_test(test_create_says_why_it_failed),
       cmocka_unit_test(test_listings),
