@@ -90,7 +90,7 @@ typedef struct mousse_env {
   void (*log)(void *user, int level, const char *text); /* level 1: a warning */
   void *user;
   const mousse_comm *comm; /* NULL: a single process; copied, its context is borrowed */
-  int threads;             /* 0: as many as OpenMP would use (OMP_NUM_THREADS, the machine) */
+  int threads; /* up to 1024; 0: as many as OpenMP would use (OMP_NUM_THREADS, the machine) */
 } mousse_env;
 #define MOUSSE_ENV_INIT                                                                        \
   {                                                                                            \

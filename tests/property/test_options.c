@@ -306,6 +306,8 @@ static void test_create_says_why_it_failed(void **state)
   env.struct_size = sizeof env;
   env.threads = -1;
   REFUSED("threads", &env);
+  env.threads = 5000;
+  REFUSED("env.threads is 5000; there may be 1024", &env);
   env.threads = 0;
   env.allocate = (void *(*)(void *, size_t))(void (*)(void))abort;
   REFUSED("release", &env);

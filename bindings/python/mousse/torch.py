@@ -33,7 +33,7 @@ _scheduler_keys = {"initial_lr", "max_lr", "min_lr", "swa_lr"}
 
 
 def _threads() -> int:
-    return _core.usable_threads(torch.get_num_threads())
+    return _core.usable_threads(min(torch.get_num_threads(), 1024))  # the library takes no more
 
 
 def _alone(method):
