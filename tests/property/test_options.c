@@ -77,6 +77,9 @@ static void test_clipping(void **state)
       assert_int_equal(mousse_step(by_hand.opt), MOUSSE_OK);
       assert_true(fabs(mousse_grad_norm(clipped.opt) - norm) < 1e-9 * norm);
       assert_true(mousse_grad_norm(by_hand.opt) == 0);
+      clipped.params[1].grad[2] = NAN; /* no step: the norm is that of the last one */
+      assert_int_equal(mousse_step(clipped.opt), MOUSSE_NOT_FINITE);
+      assert_true(fabs(mousse_grad_norm(clipped.opt) - norm) < 1e-9 * norm);
     }
     assert_same_weights(&clipped, &by_hand);
     rig_stop(&clipped);
