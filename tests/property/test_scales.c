@@ -120,13 +120,44 @@ static void test_states_stay_finite(void **state)
                                          {"spectral", "inner=kl floors=absolute"},
                                          {"klshampoo", "floors=absolute"},
                                          {"klsoap", "floors=absolute"},
-                                         {"limuon", "rank=4"}};
+                                         {"limuon", "rank=4"},
+                                         {"spectral", "radius=ball floor=row norm=nuclear"},
+                                         {"spectral", "radius=ball floor=row post=scalar"}};
   const char *name;
   for (uint64_t run = 0; run < 12; run++) {
     for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++)
       check_leaps(name, strcmp(name, "sgd") == 0 ? "lr=1e-30" : "", run);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
       check_leaps(cases[i][0], cases[i][1], run);
+  }
+}
+
+/* The least length of a step, where the gradient has none to speak of. */
+static void test_floors_at_every_scale(void **state)
+{
+  (void)state;
+  static const char *const ends[] = {"norm=nuclear", "post=scalar", "ortho=none"};
+  static const double small[] = {1e-10, 1e-20, 1e-30, 1e-36};
+  for (size_t k = 0; k < 12; k++) {
+    rig r;
+    char options[128];
+    snprintf(options, sizeof options, "%s floor=row floor_target=0.5 lr=0.1 weight_decay=0",
+             ends[k / 4]);
+    rig_single(&r, NULL, "spectral", ROWS, COLS, options);
+    float *before = rig_weights(&r);
+    scaled_gradient(r.params[0].grad, ROWS, small[k % 4], 1);
+    assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+    for (size_t row = 0; row < ROWS; row++) {
+      double moved = 0, size = 0;
+      for (size_t i = row * COLS; i < (row + 1) * COLS; i++) {
+        moved = hypot(moved, (double)r.params[0].value[i] - (double)before[i]);
+        size = hypot(size, (double)before[i]);
+      }
+      if (!(fabs(moved / size - 0.05) < 1e-4))
+        fail_msg("'%s' at %g: row %zu moves by %g", options, small[k % 4], row, moved / size);
+    }
+    free(before);
+    rig_stop(&r);
   }
 }
 
@@ -293,6 +324,7 @@ int main(void)
       cmocka_unit_test(test_every_algorithm_stays_finite),
       cmocka_unit_test(test_constant_gradients_of_1e38),
       cmocka_unit_test(test_states_stay_finite),
+      cmocka_unit_test(test_floors_at_every_scale),
       cmocka_unit_test(test_matrix_algorithms_follow_the_reference_at_every_scale),
       cmocka_unit_test(test_repeated_eigenvalues),
       cmocka_unit_test(test_zero_gradients_only_decay),
