@@ -90,7 +90,7 @@ typedef struct mousse_env {
   void (*log)(void *user, int level, const char *text); /* level 1: a warning */
   void *user;
   const mousse_comm *comm; /* NULL: a single process; copied, its context is borrowed */
-  int threads;             /* 0: as many as OpenMP would use (OMP_NUM_THREADS, the machine) */
+  int threads; /* up to 1024; 0: as many as OpenMP would use (OMP_NUM_THREADS, the machine) */
 } mousse_env;
 #define MOUSSE_ENV_INIT                                                                        \
   {                                                                                            \
@@ -231,7 +231,8 @@ MOUSSE_API mousse_status mousse_load_matching(mousse_optimizer *opt, mousse_read
  * moments of another optimizer (then set_param "steps" as well). count must be state_count's.
  * read [collective] gives it to every rank; write takes the same data on every rank. Numbers are
  * those of the algorithm's formula; write refuses what is not finite. An array with an element per
- * weight is row-major; under an element-wise algorithm it lies as the weights do in memory. */
+ * weight is row-major; under an element-wise algorithm it lies as the weights do in memory, except
+ * that of row blocks which lie side by side (transposed), which is row-major, too. */
 MOUSSE_API const char *mousse_state_name(const mousse_optimizer *opt, const char *param,
                                          size_t index); /* NULL past the last */
 MOUSSE_API size_t mousse_state_count(const mousse_optimizer *opt, const char *param,

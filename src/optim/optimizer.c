@@ -53,12 +53,26 @@ mousse_status mo_check_struct(mo_error *error, const char *type, const void *dat
   return MOUSSE_OK;
 }
 
+/* Each may be inside the BLAS at the same time, which has buffers for hundreds and fails without a
+ * word when thousands ask. */
+enum { MOST_THREADS = 1024 };
+
+static int threads_of(int wanted)
+{
+  const int usual = mo_threads_available();
+  return wanted > 0 ? wanted : usual < MOST_THREADS ? usual : MOST_THREADS;
+}
+
 static mousse_status check_env(const mousse_env *env)
 {
   const mousse_comm *comm = env->comm;
   if ((env->allocate == NULL) != (env->release == NULL))
     return bad_env("env.allocate and env.release are set together or not at all");
   if (env->threads < 0) return bad_env("env.threads is negative; 0 means as many as there are");
+  if (env->threads > MOST_THREADS)
+    return mo_fail(&create_error, MOUSSE_INVALID_ARGUMENT,
+                   "mousse_create: env.threads is %d; there may be %d", env->threads,
+                   (int)MOST_THREADS);
   if (comm == NULL) return MOUSSE_OK;
   if (comm->sum == NULL || comm->broadcast == NULL)
     return bad_env("env.comm has no sum or no broadcast");
@@ -94,7 +108,7 @@ mousse_status mousse_create(const mousse_env *env, mousse_optimizer **out)
   opt->allocator = (mo_allocator){counting_allocate, counting_release, opt, host.zeroes};
   opt->held = sizeof *opt;
   opt->comm = copy.comm != NULL ? *copy.comm : mo_comm_self;
-  opt->threads = copy.threads > 0 ? copy.threads : mo_threads_available();
+  opt->threads = threads_of(copy.threads);
   opt->lists = opt->state = opt->workspace = mo_arena_start(&opt->allocator);
   mo_options_start(mo_object_table, &opt->options);
   *out = opt;

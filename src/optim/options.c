@@ -121,15 +121,25 @@ static mousse_status find_target(const mousse_optimizer *opt, int group, option_
   return MOUSSE_OK;
 }
 
+/* With all digits that matter: 0.9999999 is not 1. */
+static mousse_status bad_value(mousse_optimizer *opt, const mousse_option *info, double value)
+{
+  char given[40], least[40], most[40];
+  mo_number_text(value, given, sizeof given);
+  mo_number_text(info->min, least, sizeof least);
+  mo_number_text(info->max, most, sizeof most);
+  if (value >= info->min && value <= info->max)
+    return mo_fail(&opt->error, MOUSSE_OUT_OF_RANGE, "%s = %s must be a whole number",
+                   info->name, given);
+  return mo_fail(&opt->error, MOUSSE_OUT_OF_RANGE, "%s = %s is out of range: %s to %s",
+                 info->name, given, least, most);
+}
+
 static mousse_status check_value(mousse_optimizer *opt, const mousse_option *info, double value)
 {
-  if (!(value >= info->min && value <= info->max)) /* also NaN */
-    return mo_fail(&opt->error, MOUSSE_OUT_OF_RANGE, "%s = %g is out of range: %g to %g",
-                   info->name, value, info->min, info->max);
-  if (info->integer && value != floor(value))
-    return mo_fail(&opt->error, MOUSSE_OUT_OF_RANGE, "%s = %g must be a whole number",
-                   info->name, value);
-  return MOUSSE_OK;
+  const bool in_range = value >= info->min && value <= info->max; /* NaN is not */
+  const bool whole = !info->integer || value == floor(value);
+  return in_range && whole ? MOUSSE_OK : bad_value(opt, info, value);
 }
 
 /* Clipping needs memory, which is taken in prepare. */

@@ -2,6 +2,7 @@
  * under, which are compared with those here. */
 #include "optim/state_loading.h"
 
+#include "base/text.h"
 #include "optim/shares.h"
 
 #include <math.h>
@@ -121,7 +122,7 @@ static void compare_option(mo_loading *l, const setting *here, const char *name,
   if (option->info.choices != NULL)
     snprintf(saved, sizeof saved, "%.60s", choice);
   else
-    snprintf(saved, sizeof saved, "%.10g", value);
+    mo_number_text(value, saved, sizeof saved);
   if (option->info.fixed)
     snprintf(l->cause, sizeof l->cause, "it was saved with %.40s = %.40s, here it is %.40s",
              name, saved, mine);

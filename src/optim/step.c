@@ -217,7 +217,12 @@ static void warn_of_fallbacks(mousse_optimizer *opt)
 mousse_status mousse_step(mousse_optimizer *opt)
 {
   MO_TRY(mo_require(opt, MO_READY, "mousse_step"));
-  MO_TRY(check_gradients(opt));
+  const double last_norm = opt->grad_norm;
+  const mousse_status refused = check_gradients(opt);
+  if (refused != MOUSSE_OK) {
+    opt->grad_norm = last_norm;
+    return refused;
+  }
   MO_TRY(mo_exchange_grad_scales(opt));
   MO_TRY(update_all(opt));
   count_step(opt);

@@ -3,9 +3,11 @@
 
 #include "base/simd.h"
 #include "comm/ranks.h"
+#include "linalg/vector.h"
 #include "optim/exchange.h"
 #include "optim/shares.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -57,15 +59,28 @@ float *mo_wrapper_before(const mousse_optimizer *opt, const mo_param *param, siz
   return iterate;
 }
 
+/* Weights stop at the end of float, as do their averages. Differences of weights may be beyond it,
+ * and 0 times such a one is no number: `otherwise`. */
+static inline float bounded(float x, float otherwise)
+{
+  const float number = x == x ? x : otherwise, below = number > FLT_MAX ? FLT_MAX : number;
+  return below < -FLT_MAX ? -FLT_MAX : below;
+}
+
+/* The sum of two products in double, where both are exact: whichever of them a compiler takes into
+ * one instruction with the sum, for some of the elements or for all, the bits are the same. */
 MO_CLONES(static void look_ahead(float *restrict value, float *restrict base,
                                  float *restrict direction, size_t count, float keep,
                                  float ahead))
 {
   for (size_t i = 0; i < count; i++) {
-    const float w = value[i], d = keep * direction[i] + (1.0f - keep) * (w - base[i]);
+    const float w = value[i], moved = w - base[i];
+    const double sum =
+        (double)keep * (double)direction[i] + (double)(1.0f - keep) * (double)moved;
+    const float d = mo_nearest_float(sum);
     direction[i] = d;
     base[i] = w;
-    value[i] = w + ahead * d;
+    value[i] = bounded(w + ahead * d, w);
   }
 }
 
@@ -74,16 +89,17 @@ MO_CLONES(static void mix(float *restrict value, float *restrict base,
                           float beta))
 {
   for (size_t i = 0; i < count; i++) {
-    const float x = base[i] + newest * (iterate[i] - base[i]);
+    const float x = bounded(base[i] + newest * (iterate[i] - base[i]), base[i]);
     base[i] = x;
-    value[i] = iterate[i] + beta * (x - iterate[i]);
+    value[i] = bounded(iterate[i] + beta * (x - iterate[i]), iterate[i]);
   }
 }
 
 MO_CLONES(static void follow(float *restrict average, const float *restrict w, size_t count,
                              float share))
 {
-  for (size_t i = 0; i < count; i++) average[i] += share * (w[i] - average[i]);
+  for (size_t i = 0; i < count; i++)
+    average[i] = bounded(average[i] + share * (w[i] - average[i]), average[i]);
 }
 
 double mo_wrapper_weight(const mousse_optimizer *opt, const mo_param *param)
@@ -140,7 +156,7 @@ static void put_evaluated(const mousse_optimizer *opt, const mo_param *param, si
     mo_read_value(&param->storage, param->shape, place, count, to);
   }
   for (size_t i = 0; e != NULL && is_wrapped(param) && i < count; i++)
-    to[i] += weight * (e[i] - to[i]);
+    to[i] = bounded(to[i] + weight * (e[i] - to[i]), to[i]);
 }
 
 /* Elements from number `first` on, to their places in a row-major matrix. */

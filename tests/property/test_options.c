@@ -77,6 +77,9 @@ static void test_clipping(void **state)
       assert_int_equal(mousse_step(by_hand.opt), MOUSSE_OK);
       assert_true(fabs(mousse_grad_norm(clipped.opt) - norm) < 1e-9 * norm);
       assert_true(mousse_grad_norm(by_hand.opt) == 0);
+      clipped.params[1].grad[2] = NAN; /* no step: the norm is that of the last one */
+      assert_int_equal(mousse_step(clipped.opt), MOUSSE_NOT_FINITE);
+      assert_true(fabs(mousse_grad_norm(clipped.opt) - norm) < 1e-9 * norm);
     }
     assert_same_weights(&clipped, &by_hand);
     rig_stop(&clipped);
@@ -235,6 +238,28 @@ static void test_the_callers_words(void **state)
   rig_stop(&r);
 }
 
+/* Numbers are told with the digits in which they differ. */
+static void test_near_misses(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *option, *sentence;
+    double value;
+  } cases[] = {{"mu", "mu = 0.9999999 is out of range: 0 to 0.999999", 0.9999999},
+               {"beta", "beta = 1.0000000001 is out of range", 1.0000000001},
+               {"refresh_every", "refresh_every = 10.0000001 must be a whole", 10.0000001},
+               {"lr", "lr = nan is out of range", NAN}};
+  rig r;
+  rig_start(&r, NULL);
+  rig_add(&r, "mousse", 4, 5, "");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(mousse_set(r.opt, 0, cases[i].option, cases[i].value),
+                     MOUSSE_OUT_OF_RANGE);
+    assert_error_mentions(r.opt, cases[i].sentence);
+  }
+  rig_stop(&r);
+}
+
 /* A sentence of its own follows every failing call, also of those that change nothing. */
 static void test_errors_are_never_those_of_another_call(void **state)
 {
@@ -284,6 +309,8 @@ static void test_create_says_why_it_failed(void **state)
   env.struct_size = sizeof env;
   env.threads = -1;
   REFUSED("threads", &env);
+  env.threads = 5000;
+  REFUSED("env.threads is 5000; there may be 1024", &env);
   env.threads = 0;
   env.allocate = (void *(*)(void *, size_t))(void (*)(void))abort;
   REFUSED("release", &env);
@@ -336,6 +363,7 @@ int main(void)
       cmocka_unit_test(test_all_groups_or_none),
       cmocka_unit_test(test_text_goes_round),
       cmocka_unit_test(test_the_callers_words),
+      cmocka_unit_test(test_near_misses),
       cmocka_unit_test(test_errors_are_never_those_of_another_call),
       cmocka_unit_test(test_create_says_why_it_failed),
       cmocka_unit_test(test_listings),

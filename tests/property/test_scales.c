@@ -54,6 +54,17 @@ static void test_every_algorithm_stays_finite(void **state)
   }
 }
 
+/* A number in the state that is not finite would make it unreadable, or keep a preconditioner as
+ * it is for ever while the weights look well. */
+static void check_state(rig *r, const char *name, const char *options, uint64_t step)
+{
+  blob b = blob_new();
+  rig_save(r, &b);
+  if (mousse_load(r->opt, blob_read, &b) != MOUSSE_OK)
+    fail_msg("%s '%s' step %d: %s", name, options, (int)step, mousse_error(r->opt));
+  blob_free(&b);
+}
+
 /* At the very top the momentum itself leaves float32: refused or finite, never Inf. */
 static void test_constant_gradients_of_1e38(void **state)
 {
@@ -70,7 +81,82 @@ static void test_constant_gradients_of_1e38(void **state)
       if (s != MOUSSE_OK) assert_true(rig_weights_are(&r, before));
       if (!rig_weights_finite(&r)) fail_msg("%s step %d: not finite", name, t);
       free(before);
+      check_state(&r, name, "1e38", (uint64_t)t);
     }
+    rig_stop(&r);
+  }
+}
+
+/* Sizes that change from step to step, some of them 0: 10^-37 to 10^38. */
+static void leaping_gradient(float *grad, uint64_t step, uint64_t run)
+{
+  float draw[2];
+  fill_normal(draw, 2, 1, 900 + run, step);
+  const double size = draw[0] > 1.4f ? 0 : pow(10, fmod(fabs((double)draw[1]) * 1000, 75) - 37);
+  fill_normal(grad, COUNT, 0.25, 50 + run, step);
+  for (size_t i = 0; i < COUNT; i++) grad[i] = (float)((double)grad[i] * size);
+}
+
+static void check_leaps(const char *name, const char *options, uint64_t run)
+{
+  rig r;
+  rig_single(&r, NULL, name, ROWS, COLS, options);
+  for (uint64_t t = 1; t <= 30; t++) {
+    leaping_gradient(r.params[0].grad, t, run);
+    if (strcmp(name, "limuon") == 0) /* another gradient, of any size */
+      leaping_gradient(r.params[0].inputs[0], t, run + 100);
+    assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+    if (!rig_weights_finite(&r)) fail_msg("%s '%s' step %d: not finite", name, options, (int)t);
+    check_state(&r, name, options, t);
+  }
+  rig_stop(&r);
+}
+
+static void test_states_stay_finite(void **state)
+{
+  (void)state;
+  static const char *const cases[][2] = {{"fismo", "trace_norm=on"},
+                                         {"spectral", "inner=fisher"},
+                                         {"spectral", "inner=kl floors=absolute"},
+                                         {"klshampoo", "floors=absolute"},
+                                         {"klsoap", "floors=absolute"},
+                                         {"limuon", "rank=4"},
+                                         {"spectral", "radius=ball floor=row norm=nuclear"},
+                                         {"spectral", "radius=ball floor=row post=scalar"}};
+  const char *name;
+  for (uint64_t run = 0; run < 12; run++) {
+    for (size_t a = 0; (name = mousse_algorithm_name(a)) != NULL; a++)
+      check_leaps(name, strcmp(name, "sgd") == 0 ? "lr=1e-30" : "", run);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+      check_leaps(cases[i][0], cases[i][1], run);
+  }
+}
+
+/* The least length of a step, where the gradient has none to speak of. */
+static void test_floors_at_every_scale(void **state)
+{
+  (void)state;
+  static const char *const ends[] = {"norm=nuclear", "post=scalar", "ortho=none"};
+  static const double small[] = {1e-10, 1e-20, 1e-30, 1e-36};
+  for (size_t k = 0; k < 12; k++) {
+    rig r;
+    char options[128];
+    snprintf(options, sizeof options, "%s floor=row floor_target=0.5 lr=0.1 weight_decay=0",
+             ends[k / 4]);
+    rig_single(&r, NULL, "spectral", ROWS, COLS, options);
+    float *before = rig_weights(&r);
+    scaled_gradient(r.params[0].grad, ROWS, small[k % 4], 1);
+    assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+    for (size_t row = 0; row < ROWS; row++) {
+      double moved = 0, size = 0;
+      for (size_t i = row * COLS; i < (row + 1) * COLS; i++) {
+        moved = hypot(moved, (double)r.params[0].value[i] - (double)before[i]);
+        size = hypot(size, (double)before[i]);
+      }
+      if (!(fabs(moved / size - 0.05) < 1e-4))
+        fail_msg("'%s' at %g: row %zu moves by %g", options, small[k % 4], row, moved / size);
+    }
+    free(before);
     rig_stop(&r);
   }
 }
@@ -266,6 +352,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_algorithm_stays_finite),
       cmocka_unit_test(test_constant_gradients_of_1e38),
+      cmocka_unit_test(test_states_stay_finite),
+      cmocka_unit_test(test_floors_at_every_scale),
       cmocka_unit_test(test_matrix_algorithms_follow_the_reference_at_every_scale),
       cmocka_unit_test(test_repeated_eigenvalues),
       cmocka_unit_test(test_zero_gradients_only_decay),

@@ -143,6 +143,16 @@ static void test_options_that_differ_are_reported(void **state)
   logged[0] = '\0';
   rig_load(&other, &saved);
   assert_non_null(strstr(logged, "the state was saved with"));
+  assert_int_equal(mousse_set_param(other.opt, "p0", "lr_factor", 1.00000000001), MOUSSE_OK);
+  load_matching(&other, &saved, &told);
+  assert_non_null(strstr(told.texts, "is 1.00000000001; the state was saved with 1\n"));
+  blob_free(&saved);
+  rig_save(&other, &saved);
+  assert_int_equal(mousse_set_param(other.opt, "p0", "lr_factor", 1), MOUSSE_OK);
+  load_matching(&other, &saved, &told);
+  assert_non_null(strstr(told.texts, "is 1; the state was saved with 1.00000000001\n"));
+  blob_free(&saved);
+  rig_save(&r, &saved);
   load_matching(&r, &saved, &told);
   assert_string_equal(told.lines, "");
   blob_free(&saved);

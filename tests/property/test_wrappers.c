@@ -423,6 +423,73 @@ static void test_values_of_others(void **state)
   rig_stop(&plain);
 }
 
+/* From one end of float to the other: differences of such weights are beyond it. */
+static void test_weights_at_the_ends(void **state)
+{
+  (void)state;
+  static const char *const kinds[] = {
+      "average=on average_horizon=3 average_weight=0.5", "wrapper=lookahead lookahead=10",
+      "wrapper=schedule_free", "average=on wrapper=lookahead",
+      "average=on wrapper=schedule_free schedule_free_power=0 schedule_free_beta=1"};
+  for (size_t which = 0; which < sizeof kinds / sizeof *kinds; which++) {
+    rig r;
+    start(&r, "sgd", "lr=1000 mu=0", kinds[which]);
+    for (int t = 0; t < STEPS; t++) {
+      float weights[COUNT];
+      for (size_t i = 0; i < COUNT; i++)
+        r.params[0].grad[i] = (t + (int)i) % 2 == 0 ? 3e38f : -3e38f;
+      assert_int_equal(mousse_step(r.opt), MOUSSE_OK);
+      read_weights(&r, weights);
+      bool finite = rig_weights_finite(&r);
+      for (size_t i = 0; i < COUNT; i++) finite = finite && isfinite(weights[i]);
+      if (!finite) fail_msg("%s: not finite after step %d", kinds[which], t);
+      blob b = blob_new();
+      rig_save(&r, &b);
+      rig_load(&r, &b);
+      blob_free(&b);
+    }
+    rig_stop(&r);
+  }
+}
+
+/* One vector, and as many of one element each, which no vector instruction takes. */
+static void test_the_place_of_an_element(void **state)
+{
+  (void)state;
+  enum { N = 67 };
+  static const char *const kinds[] = {"average=on average_horizon=3", "wrapper=lookahead",
+                                      "wrapper=lookahead lookahead_decay=0.8 lookahead=0.08",
+                                      "wrapper=schedule_free average=on"};
+  for (size_t which = 0; which < sizeof kinds / sizeof *kinds; which++) {
+    float w[2][N], g[N], seen[2][N];
+    mousse_optimizer *opts[2];
+    for (size_t k = 0; k < 2; k++) {
+      int group = 0;
+      mousse_tensor t = {.struct_size = sizeof t, .name = "w", .rows = 1, .cols = k ? 1 : N};
+      t.count = k ? N : 1, t.value = w[k], t.grad = g;
+      fill_normal(w[k], N, 1e3, 5, which);
+      assert_int_equal(mousse_create(NULL, &opts[k]), MOUSSE_OK);
+      assert_int_equal(mousse_add_group(opts[k], "sgd", &group), MOUSSE_OK);
+      assert_int_equal(mousse_add_tensor(opts[k], group, &t), MOUSSE_OK);
+      set_object(opts[k], kinds[which]);
+      assert_int_equal(mousse_prepare(opts[k]), MOUSSE_OK);
+    }
+    for (uint64_t t = 1; t <= 20; t++) {
+      char name[16];
+      fill_normal(g, N, 1e3, 6, t);
+      for (size_t k = 0; k < 2; k++) assert_int_equal(mousse_step(opts[k]), MOUSSE_OK);
+      assert_memory_equal(w[0], w[1], sizeof w[0]);
+      assert_int_equal(mousse_read_weights(opts[0], "w", seen[0], N), MOUSSE_OK);
+      for (size_t i = 0; i < N; i++) {
+        snprintf(name, sizeof name, "w[%zu]", i);
+        assert_int_equal(mousse_read_weights(opts[1], name, &seen[1][i], 1), MOUSSE_OK);
+      }
+      assert_memory_equal(seen[0], seen[1], sizeof seen[0]);
+    }
+    for (size_t k = 0; k < 2; k++) mousse_destroy(opts[k]);
+  }
+}
+
 static void test_misuse(void **state)
 {
   (void)state;
@@ -456,6 +523,8 @@ int main(void)
       cmocka_unit_test(test_steps_without_their_state_are_saved),
       cmocka_unit_test(test_other_tensors),
       cmocka_unit_test(test_values_of_others),
+      cmocka_unit_test(test_weights_at_the_ends),
+      cmocka_unit_test(test_the_place_of_an_element),
       cmocka_unit_test(test_misuse),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

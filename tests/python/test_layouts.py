@@ -166,6 +166,25 @@ class Layouts(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "experts need"):
             steps(torch.nn.Parameter(self.start.clone()), self.gradients, experts=True)
 
+    def test_slices_with_common_elements_are_refused(self):
+        whole = torch.zeros(6, 6)
+
+        def step(*pieces):
+            params = [torch.nn.Parameter(piece) for piece in pieces]
+            for param in params:
+                param.grad = torch.ones(param.shape)
+            mousse.torch.SGD(params, lr=1).step()
+
+        for pieces in ((whole[:4, :4], whole[2:, 2:]), (whole, whole[1:3, 1:3]), (whole[:4, :4], whole[3])):
+            with self.assertRaisesRegex(mousse.InvalidArgument, "0 and 1 share memory|1 and 0 share memory"):
+                step(*pieces)
+        with self.assertRaisesRegex(mousse.InvalidArgument, "0 has elements that share memory"):
+            step(torch.zeros(1, 6).expand(4, 6))
+        self.assertEqual(whole.abs().max(), 0)
+        step(whole[:, :3], whole[:, 3:])  # neighbours in every row, but nothing in common
+        step(whole[::2], whole[1::2])
+        self.assertTrue(torch.equal(whole, torch.full((6, 6), -2.0)))
+
     def test_tied_values_are_refused(self):
         """Also where the library gets copies of them, of which the last would win."""
         whole = torch.ones(4, 8)

@@ -158,3 +158,36 @@ class Slot:
     def deliver(self) -> None:
         if self.staged is not None:
             self.param.detach().copy_(self.staged)
+
+
+def _extent(param):
+    """The first byte of a parameter's memory, and the end of its last element."""
+    last = sum((size - 1) * stride for size, stride in zip(param.shape, param.stride()))
+    return param.data_ptr(), param.data_ptr() + (last + 1) * param.element_size()
+
+
+def _addresses(param):
+    """Where each of its elements lies."""
+    places = torch.tensor([param.data_ptr()])
+    for size, stride in zip(param.shape, param.stride()):
+        places = (places.unsqueeze(-1) + torch.arange(size) * (stride * param.element_size())).flatten()
+    return places
+
+
+def _share_elements(one, other):
+    both = torch.cat([_addresses(one), _addresses(other)])
+    return both.unique().numel() < both.numel()
+
+
+def refuse_shared_copies(slots: list[Slot]) -> None:
+    """The library knows where values lie except of those that are copied for it: steps of elements that two of them have,
+    or that one has twice, would be lost."""
+    placed = sorted((_extent(slot.param) + (number, slot) for number, slot in enumerate(slots)), key=lambda row: row[:3])
+    for at, (_, end, _, slot) in enumerate(placed):
+        if any(stride == 0 and size > 1 for size, stride in zip(slot.shape, slot.param.stride())):
+            raise InvalidArgument(f"{slot.name} has elements that share memory (an expanded tensor): use .contiguous()")
+        for begin, _, _, other in placed[at + 1:]:
+            if begin >= end:
+                break
+            if (slot.staged is not None or other.staged is not None) and _share_elements(slot.param, other.param):
+                raise InvalidArgument(f"the values of {slot.name} and {other.name} share memory; register a tied tensor once")

@@ -22,7 +22,7 @@ import torch
 from . import _core, _options, _tables
 from ._errors import BadFormat, InvalidArgument, warn
 from ._torch_groups import groups
-from ._torch_layout import Slot
+from ._torch_layout import Slot, refuse_shared_copies
 
 #: Keys of a parameter group besides the algorithm's options.
 _layout_keys = {"transposed": False, "experts": False, "row_blocks": 1}
@@ -33,7 +33,7 @@ _scheduler_keys = {"initial_lr", "max_lr", "min_lr", "swa_lr"}
 
 
 def _threads() -> int:
-    return _core.usable_threads(torch.get_num_threads())
+    return _core.usable_threads(min(torch.get_num_threads(), 1024))  # the library takes no more
 
 
 def _alone(method):
@@ -131,7 +131,7 @@ class Optimizer(torch.optim.Optimizer, _core.Observed):
                 slot = Slot(next(names), param, **{key: group[key] for key in _layout_keys.keys() & group})
                 core.add_tensor(number, slot.tensor())
                 slots.append(slot)
-        _refuse_tied_copies(slots)
+        refuse_shared_copies(slots)
         core.set_whole(self._whole)
         return slots, pushed
 
@@ -427,16 +427,6 @@ def _names(groups):
 def _by_group(groups):
     names = iter(_names(groups))
     return [{name for _, name in zip(group["params"], names)} for group in groups]
-
-
-def _refuse_tied_copies(slots):
-    """The library knows where values lie except of those that are copied for it."""
-    known = {}
-    for slot in slots:
-        other = known.setdefault(slot.param.data_ptr(), slot)
-        if other is not slot and (slot.staged is not None or other.staged is not None):
-            raise InvalidArgument(f"the values of {other.name} and {slot.name} begin at the same place; register a tied "
-                                  "tensor once")
 
 
 def _plain(value):

@@ -17,6 +17,9 @@
 #include "linalg/vector.h"
 #include "optim/stages/kron.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 static size_t layout(const mo_stage_options *o, mo_shape shape, mo_state_array *arrays)
 {
   const size_t count = mo_kron_layout(o, shape, arrays);
@@ -37,17 +40,30 @@ static void start(mo_side side, float *pair)
   mo_side_identity(side, pair);
 }
 
+/* Brings y near 1 where the factor of y y^T would leave float: the unit of the state may be far
+ * above a gradient that has become small. Returns the power of two. */
+static double comfort(float *y, size_t count)
+{
+  enum { COMFORT = 40, FURTHEST = 120 };
+  int exponent = 0;
+  frexp(sqrt(mo_sum_squares(y, count)), &exponent);
+  if (abs(exponent) <= COMFORT) return 1.0;
+  exponent = exponent < -FURTHEST ? -FURTHEST : exponent;
+  mo_scale(y, count, ldexpf(1.0f, -exponent));
+  return ldexp(1.0, -exponent);
+}
+
 /* One factor from y, the gradient whitened on the other side. With T = ||y||^2 and k the factor
  * of y y^T in Lx, the new trace is beta d + (1 - beta) (k T + eps d): both are divided by it. */
-static void average(mo_step *s, mo_side side, const float *y, float *pair)
+static void average(mo_step *s, mo_side side, float *y, float *pair)
 {
   const mo_stage_options *o = s->o;
   const mo_shape shape = s->u->shape;
   const size_t d = side.size, other = side.right ? shape.rows : shape.cols;
-  const double unscale = 1.0 / (double)s->u->grad_scale, size = (double)d;
+  const double scale = (double)s->u->grad_scale * comfort(y, s->count), size = (double)d;
   const double squares = mo_sum_squares(y, s->count);
-  double k = unscale * unscale / (double)other;
-  if (o->trace_norm != 0.0) k = squares > 0.0 ? size / squares : 0.0;
+  double k = o->trace_norm != 0.0 ? size / squares : 1.0 / (scale * scale * (double)other);
+  if (!(squares > 0.0)) k = 0.0;
   const double trace = o->beta * size + (1.0 - o->beta) * (k * squares + o->eps * size);
   const float keep = (float)(o->beta * size / trace);
   const float add = (float)((1.0 - o->beta) * k * size / trace);

@@ -184,6 +184,18 @@ static void again(mo_step *s)
   if (!mo_first(s->u)) divided(s, s->inner_state);
 }
 
+/* Statistics are squares of what is divided by one side's root alone, which is not the gradient's
+ * size: beyond this length they would leave float, and are as large as they may be. */
+static const double longest = 1e15;
+
+/* factor * gradient, for statistics. */
+static void take(const mo_step *s, double factor, float *to)
+{
+  const double norm = sqrt(mo_sum_squares(s->grad, s->count));
+  mo_copy_scaled(to, s->grad, s->count,
+                 (float)(norm * factor > longest ? longest / norm : factor));
+}
+
 static void start(mo_step *s, const mo_eigenbasis *b)
 {
   const mo_shape shape = s->u->shape;
@@ -192,9 +204,9 @@ static void start(mo_step *s, const mo_eigenbasis *b)
   const double first = s->o->floors == MO_FLOORS_ABSOLUTE ? 0.1 * gain : rms;
   const double unit = s->o->floors == MO_FLOORS_ABSOLUTE || rms == 0.0 ? gain : rms;
   float *scaled = s->buffers[0];
-  mo_copy_scaled(scaled, s->grad, s->count, (float)(1.0 / sqrt((double)shape.cols * unit)));
+  take(s, 1.0 / sqrt((double)shape.cols * unit), scaled);
   mo_side_average(b->left, shape, scaled, s->o->beta, 1, b->left_pair);
-  mo_copy_scaled(scaled, s->grad, s->count, (float)(1.0 / sqrt((double)shape.rows * unit)));
+  take(s, 1.0 / sqrt((double)shape.rows * unit), scaled);
   mo_side_average(b->right, shape, scaled, s->o->beta, 1, b->right_pair);
   for (size_t i = 0; i < shape.rows; i++) s->state[LEFT_VALUES][i] = (float)first;
   for (size_t j = 0; j < shape.cols; j++) s->state[RIGHT_VALUES][j] = (float)first;
@@ -247,6 +259,8 @@ static void average_side(mo_step *s, const mo_eigenbasis *b, bool right, const f
   const float *other = s->state[right ? LEFT_VALUES : RIGHT_VALUES];
   const double length = (double)(right ? shape.rows : shape.cols);
   weigh(shape, right, half, other, y);
+  const double norm = sqrt(mo_sum_squares(y, s->count));
+  if (norm > longest) mo_scale(y, s->count, (float)(longest / norm));
   mo_side_average(right ? b->right : b->left, shape, y, s->o->beta, s->u->step,
                   right ? b->right_pair : b->left_pair);
   weigh(shape, right, z, other, y);

@@ -26,6 +26,7 @@
 #include "linalg/vector.h"
 #include "optim/stages/options.h"
 
+#include <float.h>
 #include <math.h>
 
 static double keep_of(const mo_stage_options *o)
@@ -85,18 +86,33 @@ static void brake(mo_step *s)
 {
   const double squares = mo_sum_squares(s->u->value, s->count);
   const double along = squares > 0.0 ? mo_dot(s->x, s->u->value, s->count) / squares : 0.0;
-  if (along < 0.0) mo_subtract(mo_step_own(s), s->u->value, s->count, (float)(0.5 * along));
+  if (along < 0.0)
+    mo_subtract(mo_step_own(s), s->u->value, s->count, mo_nearest_float(0.5 * along));
 }
 
-/* Stretches rows of `length`: all of U as one, or each. */
-static void raise(mo_step *s, size_t length, double factor)
+/* In two where the ratio is beyond float. */
+static void stretch(float *row, size_t length, double ratio, double size)
 {
-  for (size_t at = 0; at < s->count; at += length) {
-    const double update = factor * sqrt(mo_sum_squares(s->x + at, length));
-    const double least = s->o->floor_target * sqrt(mo_sum_squares(s->u->value + at, length));
-    if (update > 0.0 && update < least)
-      mo_scale(mo_step_own(s) + at, length, (float)(least / update));
+  if (ratio > 1e30) {
+    mo_scale(row, length, (float)(1.0 / size));
+    ratio = fmin(ratio * size, (double)FLT_MAX);
   }
+  mo_scale(row, length, (float)ratio);
+}
+
+/* Stretches rows of `length`: all of U as one, or each. Returns the factor that is left: one that is
+ * next to nothing is taken into U, which would leave float to make up for it. */
+static double raise(mo_step *s, size_t length, double factor)
+{
+  const double left = factor > 0.0 && factor < 1e-20 ? 1.0 : factor;
+  for (size_t at = 0; at < s->count; at += length) {
+    const double size = sqrt(mo_sum_squares(s->x + at, length)), update = factor * size;
+    const double least = s->o->floor_target * sqrt(mo_sum_squares(s->u->value + at, length));
+    const bool short_one = update > 0.0 && update < least && size > (double)FLT_MIN;
+    const double ratio = short_one ? least / (left * size) : factor != left ? factor : 1.0;
+    if (ratio != 1.0) stretch(mo_step_own(s) + at, length, ratio, size);
+  }
+  return left;
 }
 
 /* ||W - step U|| from what is known of both. */
@@ -129,12 +145,12 @@ static void stay_on_ball(const mo_step *s, motion *m)
 static void apply(mo_step *s)
 {
   const mo_stage_options *o = s->o;
-  const double factor = mo_shape_scale(o->shape, s->u->shape) * s->factor / s->scale;
   const int radius = (int)o->radius;
-  motion m = {keep_of(o), o->lr * factor, 1.0, o->decay == MO_DECAY_AFTER};
+  double factor = mo_shape_scale(o->shape, s->u->shape) * s->factor / s->scale;
   if (radius == MO_RADIUS_BRAKE || radius == MO_RADIUS_BRAKE_PIN) brake(s);
   if (o->floor != MO_FLOOR_NONE)
-    raise(s, o->floor == MO_FLOOR_ROW ? s->u->shape.cols : s->count, factor);
+    factor = raise(s, o->floor == MO_FLOOR_ROW ? s->u->shape.cols : s->count, factor);
+  motion m = {keep_of(o), o->lr * factor, 1.0, o->decay == MO_DECAY_AFTER};
   if (radius == MO_RADIUS_PIN || radius == MO_RADIUS_BRAKE_PIN) pin(s, &m);
   if (radius == MO_RADIUS_BALL) stay_on_ball(s, &m);
   move(s, &m);

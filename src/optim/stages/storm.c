@@ -62,9 +62,11 @@ static bool is_first(const mo_step *s, size_t rank)
   return s->u->step == 1 || (s->u->first && mo_largest(s->state[RIGHT], kept) == 0.0f);
 }
 
-/* m = G + mu (kept - H) */
+/* m = G + mu (kept - H). In the unit that G chose, H may be beyond float: m stops below that, with
+ * room for sums of it. */
 static void correct(const mo_step *s, size_t rank, float *m)
 {
+  const double end = 1e30;
   const size_t rows = s->u->shape.rows, cols = s->u->shape.cols;
   const double mu = is_first(s, rank) ? 0.0 : s->o->mu;
   const float *before = s->u->inputs[0];
@@ -75,7 +77,7 @@ static void correct(const mo_step *s, size_t rank, float *m)
     memcpy(m, s->state[RIGHT], s->count * sizeof *m);
   for (size_t i = 0; i < s->count; i++) {
     const double kept = (double)m[i] - s->scale * (double)before[i];
-    m[i] = mo_normal_float((double)s->x[i] + mu * kept);
+    m[i] = mo_normal_float(fmax(-end, fmin(end, (double)s->x[i] + mu * kept)));
   }
 }
 
