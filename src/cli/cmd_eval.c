@@ -14,6 +14,7 @@
 #include "train/evaluate.h"
 #include "train/model_files.h"
 #include "train/run_data.h"
+#include "train/run_paths.h"
 #include "train/tokenizers.h"
 
 #include <math.h>
@@ -64,6 +65,7 @@ static mousse_status find_data(const eval_values *v, const model_files *files,
   if (files->run[0] != '\0') {
     MO_TRY(mo_path_join(path, sizeof path, files->run, "config.yaml", error));
     if (access(path, F_OK) == 0) MO_TRY(options_read(run, path, NULL, error));
+    run_paths_from_here(run, files->run);
   }
   if (run->data_dir[0] != '\0') return MOUSSE_OK;
   return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
