@@ -89,7 +89,7 @@ static void suggest(const cli_invocation *call, const char *run, const checkpoin
   else
     snprintf(from, sizeof from, "%s@%llu", run,
              (unsigned long long)list->steps[list->count - 1]);
-  next_step(call, "generate --init %s", from);
+  if (model_files_can_write(run)) next_step(call, "generate --init %s", from);
   next_step(call, "checkpoint export %s --out model", from);
 }
 
@@ -209,15 +209,13 @@ static mousse_status open_tokenizer(mo_tokenizer *tokenizer, const char *folder,
 }
 
 /* What reads the files that were written. */
-static void suggest_model(const cli_invocation *call, const char *tokenizer)
+static void suggest_model(const cli_invocation *call, const char *folder)
 {
   const checkpoint_values *v = call->values;
   if (v->format == EXPORT_GGUF)
     next_step_words(call, "llama-cli -m %s", v->out);
-  else if (v->format == EXPORT_LLMC)
-    next_step(call, "generate --init %s --tokenizer %s", v->out, tokenizer);
-  else
-    next_step(call, "generate --init %s", v->out);
+  else if (tokenizer_exists(folder)) /* llm.c's one file does not take it along */
+    next_step_model(call, "generate", v->out, v->format == EXPORT_LLMC ? folder : "");
 }
 
 static mousse_status export_model(const cli_invocation *call, const run_notices *notices,

@@ -181,6 +181,18 @@ static mousse_status score_data(const eval_values *v, const model_files *files,
   return status;
 }
 
+/* A model without a tokenizer of its own writes with that of the data. */
+static void suggest(const cli_invocation *call, const model_files *files, const char *data_dir)
+{
+  const eval_values *v = call->values;
+  char first[4096] = "";
+  const bool own = tokenizer_exists(files->folder);
+  if (!own && (run_data_first(data_dir, first, sizeof first, NULL) != MOUSSE_OK ||
+               !tokenizer_exists(first)))
+    return;
+  next_step_model(call, "generate", v->init, own ? "" : first);
+}
+
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const eval_values *v = call->values;
@@ -197,7 +209,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   gpt_params_destroy(params);
   if (status != MOUSSE_OK) return status;
   MO_TRY(report(&result, v->json, files.weights, error));
-  if (!v->json) next_step(call, "generate --init %s", v->init);
+  if (!v->json) suggest(call, &files, of_model.data_dir);
   return MOUSSE_OK;
 }
 

@@ -106,7 +106,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   mousse_status status = read_prompt(v, &prompt, error);
   if (status == MOUSSE_OK) status = generate(call, &prompt, error);
   mo_buffer_close(&prompt);
-  if (status == MOUSSE_OK) next_step(call, "chat --init %s", v->writing.init);
+  if (status == MOUSSE_OK) next_step_model(call, "chat", v->writing.init, v->writing.tokenizer);
   return status;
 }
 
