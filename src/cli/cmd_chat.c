@@ -213,7 +213,10 @@ static mousse_status converse(const cli_invocation *call, const writing_values *
   mousse_status status = choose_template(&c, template, call->quiet, error);
   if (status == MOUSSE_OK) status = talk_at_terminal(&c, call->quiet, error);
   writing_close(&c.w);
-  if (status == MOUSSE_OK) next_step(call, "generate --init %s --samples 3", c.v.init);
+  if (status == MOUSSE_OK && c.v.tokenizer[0] != '\0')
+    next_step_model(call, "generate", c.v.init, c.v.tokenizer);
+  else if (status == MOUSSE_OK)
+    next_step(call, "generate --init %s --samples 3", c.v.init);
   return status;
 }
 

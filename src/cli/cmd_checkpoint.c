@@ -35,9 +35,21 @@ static const mo_setting rows[] = {
         "export: number format of the weights; q8_0 only with gguf, and only f32 with mousse"),
 };
 
+static mousse_status no_run(const char *run, mo_error *error)
+{
+  if (strrchr(run, '@') != NULL)
+    return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
+                   "%s: list and verify look at all checkpoints of a run; leave out the @ and "
+                   "what follows it",
+                   run);
+  return mo_fail(error, MOUSSE_IO,
+                 "%s: there is no such directory; name the --out of 'mousse train'", run);
+}
+
 static mousse_status open_list(const char *run, char *root, size_t capacity,
                                checkpoint_list *list, mo_error *error)
 {
+  if (access(run, F_OK) != 0) return no_run(run, error);
   MO_TRY(mo_path_join(root, capacity, run, CHECKPOINT_FOLDER, error));
   MO_TRY(checkpoint_list_open(list, root, error));
   if (list->count > 0) return MOUSSE_OK;
@@ -77,7 +89,7 @@ static void suggest(const cli_invocation *call, const char *run, const checkpoin
   else
     snprintf(from, sizeof from, "%s@%llu", run,
              (unsigned long long)list->steps[list->count - 1]);
-  next_step(call, "generate --init %s", from);
+  if (model_files_can_write(run)) next_step(call, "generate --init %s", from);
   next_step(call, "checkpoint export %s --out model", from);
 }
 
@@ -197,15 +209,13 @@ static mousse_status open_tokenizer(mo_tokenizer *tokenizer, const char *folder,
 }
 
 /* What reads the files that were written. */
-static void suggest_model(const cli_invocation *call, const char *tokenizer)
+static void suggest_model(const cli_invocation *call, const char *folder)
 {
   const checkpoint_values *v = call->values;
   if (v->format == EXPORT_GGUF)
     next_step_words(call, "llama-cli -m %s", v->out);
-  else if (v->format == EXPORT_LLMC)
-    next_step(call, "generate --init %s --tokenizer %s", v->out, tokenizer);
-  else
-    next_step(call, "generate --init %s", v->out);
+  else if (tokenizer_exists(folder)) /* llm.c's one file does not take it along */
+    next_step_model(call, "generate", v->out, v->format == EXPORT_LLMC ? folder : "");
 }
 
 static mousse_status export_model(const cli_invocation *call, const run_notices *notices,
@@ -271,8 +281,9 @@ const cli_command command_checkpoint = {
     .details =
         "list shows step, losses, size and time, oldest first; verify reads every byte of "
         "every checkpoint; export writes model, configuration and tokenizer without the "
-        "optimizer's state; branch makes a new run that starts from a checkpoint. RUN@STEP and "
-        "RUN@best choose a checkpoint other than the newest. Instead of a run, export also "
+        "optimizer's state; branch makes a new run that starts from a checkpoint. For both, "
+        "RUN@STEP "
+        "and RUN@best choose a checkpoint other than the newest. Instead of a run, export also "
         "takes a model folder (ours or Hugging Face's) or an llm.c checkpoint.\n\n"
         "  mousse checkpoint list runs/book\n"
         "  mousse checkpoint branch runs/book@1000 --out runs/book-low-lr\n"

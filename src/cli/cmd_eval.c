@@ -14,6 +14,7 @@
 #include "train/evaluate.h"
 #include "train/model_files.h"
 #include "train/run_data.h"
+#include "train/run_paths.h"
 #include "train/tokenizers.h"
 
 #include <math.h>
@@ -64,6 +65,7 @@ static mousse_status find_data(const eval_values *v, const model_files *files,
   if (files->run[0] != '\0') {
     MO_TRY(mo_path_join(path, sizeof path, files->run, "config.yaml", error));
     if (access(path, F_OK) == 0) MO_TRY(options_read(run, path, NULL, error));
+    run_paths_from_here(run, files->run);
   }
   if (run->data_dir[0] != '\0') return MOUSSE_OK;
   return mo_fail(error, MOUSSE_INVALID_ARGUMENT,
@@ -171,6 +173,18 @@ static mousse_status score_data(const eval_values *v, const model_files *files,
   return status;
 }
 
+/* A model without a tokenizer of its own writes with that of the data. */
+static void suggest(const cli_invocation *call, const model_files *files, const char *data_dir)
+{
+  const eval_values *v = call->values;
+  char first[4096] = "";
+  const bool own = tokenizer_exists(files->folder);
+  if (!own && (run_data_first(data_dir, first, sizeof first, NULL) != MOUSSE_OK ||
+               !tokenizer_exists(first)))
+    return;
+  next_step_model(call, "generate", v->init, own ? "" : first);
+}
+
 static mousse_status run(const cli_invocation *call, mo_error *error)
 {
   const eval_values *v = call->values;
@@ -187,7 +201,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   gpt_params_destroy(params);
   if (status != MOUSSE_OK) return status;
   MO_TRY(report(&result, v->json, files.weights, error));
-  if (!v->json) next_step(call, "generate --init %s", v->init);
+  if (!v->json) suggest(call, &files, of_model.data_dir);
   return MOUSSE_OK;
 }
 

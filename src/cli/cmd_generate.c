@@ -26,6 +26,14 @@ static const mo_setting rows[] = {
     MO_SETTING_SWITCH(generate_values, interactive, "false", "the same as 'mousse chat'"),
 };
 
+/* It is no part of the text: 'mousse tokenize' drops it, too. */
+static void drop_byte_order_mark(mo_buffer *prompt)
+{
+  if (prompt->size < 3 || memcmp(prompt->data, "\xef\xbb\xbf", 3) != 0) return;
+  prompt->size -= 3;
+  memmove(prompt->data, prompt->data + 3, prompt->size);
+}
+
 static mousse_status read_stream(FILE *stream, const char *name, mo_buffer *prompt,
                                  mo_error *error)
 {
@@ -40,6 +48,7 @@ static mousse_status read_stream(FILE *stream, const char *name, mo_buffer *prom
   }
   if (ferror(stream))
     return mo_fail(error, MOUSSE_IO, "%s: cannot read the prompt: %s", name, strerror(errno));
+  drop_byte_order_mark(prompt);
   return MOUSSE_OK;
 }
 
@@ -97,7 +106,7 @@ static mousse_status run(const cli_invocation *call, mo_error *error)
   mousse_status status = read_prompt(v, &prompt, error);
   if (status == MOUSSE_OK) status = generate(call, &prompt, error);
   mo_buffer_close(&prompt);
-  if (status == MOUSSE_OK) next_step(call, "chat --init %s", v->writing.init);
+  if (status == MOUSSE_OK) next_step_model(call, "chat", v->writing.init, v->writing.tokenizer);
   return status;
 }
 

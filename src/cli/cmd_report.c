@@ -5,6 +5,7 @@
 #include "report/report.h"
 #include "study/report_runs.h"
 #include "study/runs_csv.h"
+#include "train/model_files.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -95,7 +96,8 @@ static void suggest_best(const cli_invocation *call, const run_records *records)
       continue;
     if (best == NULL || r->final_loss < best->final_loss) best = r;
   }
-  if (best != NULL) next_step(call, "generate --init %s", best->directory);
+  if (best != NULL && model_files_can_write(best->directory))
+    next_step(call, "generate --init %s", best->directory);
 }
 
 /* What was written besides the page, which is printed last. */

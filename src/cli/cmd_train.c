@@ -6,6 +6,7 @@
 #include "cli/train_display.h"
 #include "support/signals.h"
 #include "train/estimate.h"
+#include "train/model_files.h"
 #include "train/rank_checks.h"
 #include "train/resolve.h"
 #include "train/run_model.h"
@@ -131,7 +132,7 @@ static void suggest(const cli_invocation *call, const train_outcome *outcome)
   const bool has_best = outcome->early && outcome->best > 0;
   if (!outcome->complete && !outcome->early)
     next_step(call, "train --out %s", outcome->directory);
-  else if (has_best || !outcome->early)
+  else if ((has_best || !outcome->early) && model_files_can_write(outcome->directory))
     next_step(call, "generate --init %s", has_best ? best : outcome->directory);
   if (outcome->complete || outcome->early)
     next_step(call, "report %s --text", outcome->directory);

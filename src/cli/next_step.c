@@ -63,6 +63,15 @@ void next_step(const cli_invocation *call, const char *format, ...)
   va_end(arguments);
 }
 
+void next_step_model(const cli_invocation *call, const char *command, const char *model,
+                     const char *tokenizer)
+{
+  if (tokenizer[0] != '\0')
+    next_step(call, "%s --init %s --tokenizer %s", command, model, tokenizer);
+  else
+    next_step(call, "%s --init %s", command, model);
+}
+
 void next_step_words(const cli_invocation *call, const char *format, ...)
 {
   va_list arguments;

@@ -15,6 +15,9 @@ const char *next_step_program(void);
 /* format: the command line after the program's name; every argument is text, and quoted. */
 void next_step(const cli_invocation *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* "generate --init MODEL", or "chat"; with --tokenizer where `tokenizer` is not "". */
+void next_step_model(const cli_invocation *call, const char *command, const char *model,
+                     const char *tokenizer);
 /* The same for what does not begin with the program: "open %s in a browser". */
 void next_step_words(const cli_invocation *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

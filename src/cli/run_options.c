@@ -7,10 +7,10 @@
 #include "cli/help.h"
 #include "cli/terminal.h"
 #include "train/checkpoint.h"
+#include "train/run_paths.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static void print_notice(void *user, const char *text)
@@ -39,6 +39,17 @@ static mousse_status find_own_config(const train_options *run, char *path, size_
   return MOUSSE_OK;
 }
 
+/* What a run that is there was told, its paths as they are named from here. */
+static mousse_status read_own(train_options *own, const train_options *run, const char *path,
+                              const run_notices *notices, mo_error *error)
+{
+  char directory[4096];
+  MO_TRY(options_directory(run, directory, sizeof directory, error));
+  MO_TRY(options_read(own, path, notices, error));
+  run_paths_from_here(own, directory);
+  return MOUSSE_OK;
+}
+
 /* Slices that were chosen for the run's batch need not fit the one that is given now; where they
  * do, training takes those of the checkpoint. */
 static void drop_slices(run_values *v, const run_values *given)
@@ -54,20 +65,12 @@ mousse_status run_options_written(mousse_status status)
   return status == MOUSSE_BAD_FORMAT ? MOUSSE_INVALID_ARGUMENT : status;
 }
 
-/* However it is written; what is not there is its name alone. */
-static bool is_same_place(const char *a, const char *b)
-{
-  struct stat one, other;
-  if (strcmp(a, b) == 0) return true;
-  return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
-         one.st_ino == other.st_ino;
-}
-
 /* Weights are where a run begins; one that is there already has its own. */
 static mousse_status check_init(const train_options *flags, const train_options *own,
                                 mo_error *error)
 {
-  if (flags->init[0] == '\0' || is_same_place(flags->init, own->init)) return MOUSSE_OK;
+  if (flags->init[0] == '\0' || run_paths_same_weights(own->init, flags->init))
+    return MOUSSE_OK;
   return mo_fail(
       error, MOUSSE_INVALID_ARGUMENT,
       "%s: a run is there already, and did not begin with --init %s; leave --init out "
@@ -90,7 +93,7 @@ static mousse_status check_init_of_file(const run_values *v, const run_values *g
   MO_TRY(find_own_config(&asked, path, sizeof path, error));
   if (path[0] == '\0') return MOUSSE_OK;
   MO_TRY(options_defaults(&own, error));
-  MO_TRY(options_read(&own, path, NULL, error));
+  MO_TRY(read_own(&own, &asked, path, NULL, error));
   return check_init(&asked, &own, error);
 }
 
@@ -108,7 +111,7 @@ mousse_status run_options_configure(void *values, const void *flags, bool quiet,
   }
   MO_TRY(find_own_config(&given->run, path, sizeof path, error));
   if (path[0] == '\0') return MOUSSE_OK;
-  MO_TRY(options_read(&v->run, path, notices, error));
+  MO_TRY(read_own(&v->run, &given->run, path, notices, error));
   options_drop_given(&v->run, &given->run);
   v->flags = given->run;
   v->continues = true;

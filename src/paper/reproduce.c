@@ -102,7 +102,7 @@ typedef struct running_stage {
 static mousse_status archive_runs(const study_runs *runs, const reproduction *what,
                                   mo_error *error)
 {
-  const archived_study study = {what->directory, runs->directory};
+  const archived_study study = {what->directory, runs->directory, what->data_dir};
   return what->archive == NULL ? MOUSSE_OK : run_archive_write(&study, what->archive, error);
 }
 
@@ -277,7 +277,7 @@ static mousse_status plan_fine_tuning(reproduction_work *w, const reproduction *
 static mousse_status look_into_archive(reproduction_work *w, const reproduction *what,
                                        mo_error *error)
 {
-  const archived_study study = {what->directory, w->runs.directory};
+  const archived_study study = {what->directory, w->runs.directory, what->data_dir};
   if (what->archive == NULL) return MOUSSE_OK;
   w->runs.archived = &w->archived;
   return run_archive_list(&study, what->archive, what->notices, &w->archived, error);
@@ -326,7 +326,7 @@ static mousse_status train_all(reproduction_work *w, const reproduction *what, i
 static mousse_status train_and_archive(reproduction_work *w, const reproduction *what,
                                        int *stopped, mo_error *error)
 {
-  const archived_study study = {what->directory, w->runs.directory};
+  const archived_study study = {what->directory, w->runs.directory, what->data_dir};
   if (what->archive == NULL) return train_all(w, what, stopped, error);
   MO_TRY(run_archive_unpack(&study, what->archive, what->notices, error));
   /* Where it cannot be written, that is told now and not when the first run has ended. */

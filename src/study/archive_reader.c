@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/lines.h"
+#include "study/run_history.h"
 #include "study/study_data.h"
 
 #include <errno.h>
@@ -16,8 +17,33 @@ typedef struct archive_reader {
   void *user;
   archived_run run;
   study_data data;
+  data_checksums own; /* of the study's data_dir, when they are known */
+  bool own_is_known;
   size_t untold; /* runs taken that do not say which data they were made with */
 } archive_reader;
+
+static bool is_checksum(const char *text, uint64_t checksum)
+{
+  char expected[CHECKSUM_TEXT] = "";
+  if (checksum != 0)
+    snprintf(expected, sizeof expected, "%016llx", (unsigned long long)checksum);
+  return strcmp(text != NULL ? text : "", expected) == 0;
+}
+
+/* Where the study was, its shards may have had another name. */
+static mousse_status take_own_data(archive_reader *reader, mo_error *error)
+{
+  archived_run *run = &reader->run;
+  const char *own = reader->study->data_dir;
+  if (own == NULL || run->train == NULL || strcmp(own, run->options.data_dir) == 0)
+    return MOUSSE_OK;
+  if (!reader->own_is_known) MO_TRY(run_data_checksums(own, &reader->own, error));
+  reader->own_is_known = true;
+  if (!is_checksum(run->train, reader->own.train) || !is_checksum(run->val, reader->own.val))
+    return MOUSSE_OK;
+  MO_TRY(options_set(&run->options, "data_dir", own, NULL, error));
+  return options_set(&run->config, "data_dir", own, NULL, error);
+}
 
 static mousse_status check_data(archive_reader *reader, mo_error *error)
 {
@@ -31,6 +57,7 @@ static mousse_status check_data(archive_reader *reader, mo_error *error)
 static mousse_status take_run(archive_reader *reader, mo_error *error)
 {
   char directory[MO_SETTING_PATH], result[MO_SETTING_PATH];
+  MO_TRY(take_own_data(reader, error));
   MO_TRY(check_data(reader, error));
   MO_TRY(
       mo_path_join(directory, sizeof directory, reader->study->runs, reader->run.name, error));

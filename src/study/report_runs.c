@@ -233,6 +233,26 @@ static void note_changes(const report_maker *m, const run_record *run)
   results_note(m->results, text);
 }
 
+/* Copies, branches, and values that were written in two ways. */
+static void note_repeats(const report_maker *m)
+{
+  char text[512];
+  size_t count = 0;
+  const run_record *first = NULL;
+  for (size_t i = 0; i < m->groups.count; i++) {
+    const run_group *group = &m->groups.list[i];
+    if (first == NULL) first = group->repeat;
+    count += group->repeats;
+  }
+  if (count == 0) return;
+  snprintf(text, sizeof text,
+           "%zu of %zu runs (%s%.200s) %s the options and the seed of another one: means, "
+           "spreads and curves leave %s out.",
+           count, m->records->count, count > 1 ? "such as " : "", first->name,
+           count > 1 ? "have" : "has", count > 1 ? "them" : "it");
+  results_note(m->results, text);
+}
+
 static void add_notes(const report_maker *m)
 {
   char text[320], names[128];
@@ -251,9 +271,10 @@ static void add_notes(const report_maker *m)
                "share, this varies less than the clock.");
   results_note(m->results,
                "A spread is the standard deviation over runs that differ only in their seed.");
-  snprintf(text, sizeof text, "%zu of %zu runs did not complete: they have no final loss.",
-           unfinished, m->records->count);
+  snprintf(text, sizeof text, "%zu of %zu runs did not complete: %s no final loss.", unfinished,
+           m->records->count, unfinished > 1 ? "they have" : "it has");
   if (unfinished > 0) results_note(m->results, text);
+  note_repeats(m);
   for (size_t i = 0; i < m->records->count; i++) note_changes(m, &m->records->list[i]);
 }
 

@@ -1,5 +1,6 @@
 /* report_summary.c - the first figure of a report: every variant at its best learning rate.
  * What is not known of any run has no column. */
+#include "base/wording.h"
 #include "study/report_maker.h"
 
 #include <math.h>
@@ -64,7 +65,7 @@ static void print_steps(char text[64], const report_maker *m, const run_group *g
 {
   const double steps = run_group_steps_to(group, m->target);
   if (isfinite(steps))
-    snprintf(text, 64, "after %.0f steps", steps);
+    snprintf(text, 64, "after %s", MO_COUNT(rint(steps), "step"));
   else
     snprintf(text, 64, "never");
 }

@@ -7,6 +7,7 @@
 #include "study/archive_others.h"
 #include "study/metrics_line.h"
 #include "study/run_record.h"
+#include "train/run_paths.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -60,8 +61,9 @@ static mousse_status options_object(const train_options *options, const train_op
 }
 
 /* Without what holds only where the study lies. */
-static void carry(train_options *options, const archived_study *study)
+static void carry(train_options *options, const archived_study *study, const char *run)
 {
+  run_paths_from_here(options, run); /* as the study is named now */
   options->out[0] = '\0';
   detach(options->data_dir, study->directory);
 }
@@ -74,18 +76,19 @@ static mousse_status read_options(const archived_study *study, const char *run,
   MO_TRY(mo_path_join(path, sizeof path, run, "run.yaml", error));
   MO_TRY(options_defaults(options, error));
   MO_TRY(options_read(options, path, &nowhere, error));
-  carry(options, study);
+  carry(options, study, run);
   return MOUSSE_OK;
 }
 
 /* config.yaml, by what differs from run.yaml. A run whose two files say the same, as one from a
  * line without "config" does, has none. */
-static mousse_status take_config(const archived_study *study, const run_record *record,
-                                 const train_options *given, json_t *line, mo_error *error)
+static mousse_status take_config(const archived_study *study, const char *run,
+                                 const run_record *record, const train_options *given,
+                                 json_t *line, mo_error *error)
 {
   train_options config = record->options;
   json_t *object = json_object();
-  carry(&config, study);
+  carry(&config, study, run);
   mousse_status status = object != NULL ? options_object(&config, given, object, error)
                                         : no_memory(record->directory, error);
   const bool same =
@@ -106,7 +109,7 @@ static mousse_status take_options(const archived_study *study, const char *run,
   *from_another = options->init[0] != '\0';
   if (status == MOUSSE_OK)
     status = options_object(options, NULL, json_object_get(line, "options"), error);
-  if (status == MOUSSE_OK) status = take_config(study, record, options, line, error);
+  if (status == MOUSSE_OK) status = take_config(study, run, record, options, line, error);
   mo_release(NULL, options, sizeof *options);
   return status;
 }

@@ -23,6 +23,7 @@ enum { LARGEST_ARCHIVE = 1 << 30 }; /* bytes */
 /* Where a study lies, and its runs in it. */
 typedef struct archived_study {
   const char *directory, *runs; /* borrowed */
+  const char *data_dir; /* that it was given; NULL: its data are in its directory. Borrowed */
 } archived_study;
 
 /* Makes the directories of those runs that are in the file and have not ended here; no such file

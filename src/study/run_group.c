@@ -13,8 +13,19 @@ void run_group_start(run_group *group)
                        .peak_bytes = none};
 }
 
+static const run_record *run_of_seed(const run_group *group, int64_t seed)
+{
+  for (size_t i = 0; i < group->count; i++)
+    if (group->runs[i]->complete && group->runs[i]->options.seed == seed) return group->runs[i];
+  return NULL;
+}
+
 mousse_status run_group_add(run_group *group, const run_record *run, mo_error *error)
 {
+  if (run->complete && run_of_seed(group, run->options.seed) != NULL) {
+    if (group->repeats++ == 0) group->repeat = run;
+    return MOUSSE_OK;
+  }
   if (!mo_grow(NULL, &group->runs, &group->capacity, group->count + 1, sizeof *group->runs))
     return mo_fail(error, MOUSSE_NO_MEMORY, "no memory to group the runs");
   group->runs[group->count++] = run;
@@ -111,13 +122,6 @@ double run_group_steps_to(const run_group *group, double target)
     before_step = (double)step;
   }
   return NAN;
-}
-
-static const run_record *run_of_seed(const run_group *group, int64_t seed)
-{
-  for (size_t i = 0; i < group->count; i++)
-    if (group->runs[i]->complete && group->runs[i]->options.seed == seed) return group->runs[i];
-  return NULL;
 }
 
 static double loss_of_seed(const run_group *group, int64_t seed)

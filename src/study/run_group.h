@@ -11,8 +11,10 @@ enum { RUN_LABEL = 128 };
 typedef struct run_group {
   const run_record **runs; /* owned; the records are borrowed */
   size_t count, capacity;
-  size_t variant;   /* see run_groups.h */
-  uint32_t options; /* the same for groups of the same variant */
+  size_t repeats;           /* complete runs of a seed that it had already: not among `runs` */
+  const run_record *repeat; /* the first of them; borrowed */
+  size_t variant;           /* see run_groups.h */
+  uint32_t options;         /* the same for groups of the same variant */
   double lr;
   char label[RUN_LABEL];
   run_mean final_loss, final_bits; /* of complete runs */
@@ -21,6 +23,7 @@ typedef struct run_group {
 } run_group;
 
 void run_group_start(run_group *group); /* empty: its means are NaN */
+/* A seed counts once: a copy of a run would make the spread smaller than it is. */
 mousse_status run_group_add(run_group *group, const run_record *record, mo_error *error);
 void run_group_release(run_group *group);
 

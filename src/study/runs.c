@@ -7,6 +7,7 @@
 #include "study/run_history.h"
 #include "train/estimate.h"
 #include "train/run_model.h"
+#include "train/run_paths.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -79,7 +80,8 @@ static mousse_status compare_options(const study_run *r, const train_options *ot
     const mo_setting *row = &train_settings.rows[i];
     if (!is_compared(row->name)) continue;
     if (!mo_setting_text(row, &r->run, wanted, sizeof wanted) ||
-        !mo_setting_text(row, other, found, sizeof found) || strcmp(wanted, found) != 0)
+        !mo_setting_text(row, other, found, sizeof found) ||
+        !run_paths_same_option(row->name, found, wanted))
       return tell_difference(r, row->name, found, wanted, error);
   }
   if (!options_same_list(&r->run, other))
@@ -156,6 +158,7 @@ static mousse_status look_at(study_data *data, study_run *r, mo_error *error)
   if (made == NULL) return mo_fail(error, MOUSSE_NO_MEMORY, "%s: no memory to read it", path);
   mousse_status status = options_defaults(made, error);
   if (status == MOUSSE_OK) status = options_read(made, path, &nowhere, error);
+  if (status == MOUSSE_OK) run_paths_from_here(made, r->directory);
   if (status == MOUSSE_OK) status = compare_options(r, made, error);
   if (status == MOUSSE_OK) status = compare_data(data, r, error);
   mo_release(NULL, made, sizeof *made);

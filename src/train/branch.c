@@ -10,6 +10,7 @@
 #include "train/manifest.h"
 #include "train/metrics.h"
 #include "train/model_files.h"
+#include "train/run_paths.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -44,6 +45,7 @@ static mousse_status copy_options(const char *from, const char *out, uint64_t st
   const bool there = access(source, F_OK) == 0;
   MO_TRY(options_defaults(&run, error));
   if (there) MO_TRY(options_read(&run, source, NULL, error));
+  run_paths_from_here(&run, from); /* where `out` begins */
   MO_TRY(history_copy(from, out, step, &run, error));
   if (!there) return MOUSSE_OK;
   MO_TRY(options_set(&run, "out", out, NULL, error));

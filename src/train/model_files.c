@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "data/tokenizer/tokenizer.h"
 #include "formats/formats.h"
 #include "train/checkpoint.h"
 
@@ -149,6 +150,20 @@ mousse_status model_files_find(model_files *files, const char *path, const run_n
                    path);
   snprintf(files->weights, sizeof files->weights, "%s", path);
   return mo_path_parent(files->folder, sizeof files->folder, path, error);
+}
+
+bool model_files_can_write(const char *run)
+{
+  char root[4096], folder[4096];
+  checkpoint_list list;
+  if (mo_path_join(root, sizeof root, run, CHECKPOINT_FOLDER, NULL) != MOUSSE_OK ||
+      checkpoint_list_open(&list, root, NULL) != MOUSSE_OK)
+    return false;
+  const bool found =
+      list.count > 0 && checkpoint_path(folder, sizeof folder, root, list.steps[list.count - 1],
+                                        CHECKPOINT_FINAL, NULL) == MOUSSE_OK;
+  checkpoint_list_close(&list);
+  return found && tokenizer_exists(folder);
 }
 
 static model_place place_of(const model_files *files)

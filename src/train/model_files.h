@@ -22,6 +22,9 @@ typedef struct model_files {
 
 mousse_status model_files_find(model_files *files, const char *path, const run_notices *notices,
                                mo_error *error);
+/* Whether the newest checkpoint of a run has a tokenizer, without which a model writes nothing. A look that reads
+ * no weights. */
+bool model_files_can_write(const char *run);
 mousse_status model_files_config(const model_files *files, gpt_config *config, mo_error *error);
 /* Reads the weights; adapters that the files have are merged into them, those of params stay. */
 mousse_status model_files_weights(const model_files *files, gpt_params *params,

@@ -5,6 +5,7 @@
 #include "support/run_directory.h"
 #include "train/resolve.h"
 #include "train/run_model.h"
+#include "train/run_paths.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static likeness compare_rows(out_search *s)
         !mo_setting_text(row, &s->given, given, sizeof given) ||
         !mo_setting_text(row, &s->defaults, initial, sizeof initial))
       return RUN_OTHER;
-    if (strcmp(now, before) == 0) continue;
+    if (run_paths_same_option(row->name, before, now)) continue;
     if (strcmp(given, initial) != 0) return RUN_OTHER;
     note_difference(s, row->name, before, now);
     result = RUN_ALIKE;
@@ -95,9 +96,10 @@ static likeness compare(out_search *s, const char *directory)
   s->difference[0] = '\0';
   if (mo_path_join(path, sizeof path, directory, "config.yaml", NULL) != MOUSSE_OK ||
       access(path, F_OK) != 0 || options_defaults(&s->there, NULL) != MOUSSE_OK ||
-      options_read(&s->there, path, NULL, NULL) != MOUSSE_OK ||
-      resolve(&s->there, NULL) != MOUSSE_OK)
+      options_read(&s->there, path, NULL, NULL) != MOUSSE_OK)
     return RUN_OTHER;
+  run_paths_from_here(&s->there, directory);
+  if (resolve(&s->there, NULL) != MOUSSE_OK) return RUN_OTHER;
   const likeness rows = compare_rows(s), lists = compare_lists(s);
   return rows < lists ? rows : lists;
 }

@@ -80,6 +80,24 @@ class Guidance(ProgramTest):
             for suggestion in self.suggestions(process):
                 self.follow(suggestion)
 
+    def test_what_cannot_write_is_not_asked_to(self):
+        """Shards without a tokenizer, and llm.c's files, which have none."""
+        bare = os.path.join(self.shared, "data/bare")
+        shutil.copytree(os.path.join(self.shared, "data/book"), bare)
+        os.remove(os.path.join(bare, "tokenizer.json"))
+        self.done("train", "--preset", "gpt2", *TRAIN[2:], "--n-head", "2", "--data-dir", "data/bare", "--out", "bare/run")
+        self.done("checkpoint", "export", "bare/run", "--out", "bare.bin", "--format", "llmc")
+        for words in (("train", "--out", "bare/run"), ("eval", "--init", "bare/run"), ("checkpoint", "list", "bare/run"),
+                      ("checkpoint", "export", "bare/run", "--out", "bare/model"), ("report", "bare"),
+                      ("eval", "--init", "bare.bin", "--data-dir", "data/bare"),
+                      ("eval", "--init", "bare.bin", "--data-dir", "data/book"),
+                      ("generate", "--init", "bare.bin", "--tokenizer", "data/book", "--tokens", "2"),
+                      ("chat", "--init", "bare.bin", "--tokenizer", "data/book")):
+            process = self.done(*words)
+            for suggestion in self.suggestions(process) if "next:" in process.stderr else ():
+                self.follow(suggestion)
+        self.assertIn("bare.bin --tokenizer data/book", self.done("eval", "--init", "bare.bin", "--data-dir", "data/book").stderr)
+
     def test_a_run_that_stops_says_how_to_go_on(self):
         words = [MOUSSE, "train", *TRAIN, "--num-iterations", "100000", "--out", "runs/long"]
         process = subprocess.Popen(words, cwd=self.shared, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -99,6 +99,15 @@ class Languages(ProgramTest):
         self.assertIn("nothing is left for training", said)
         self.assertFalse(os.path.exists(self.path("none")))
 
+    def test_json_that_is_not_in_lines_is_told(self):
+        self.write("alpaca.json", json.dumps([{"text": "to be trained on"}] * 100).encode())
+        self.write("lines.jsonl", b'{"text": "to be trained on"}\n' * 100)
+        words = ("--tokenizer", "bytes", "--val-fraction", "0.2", "--out")
+        said = self.run_mousse("tokenize", "alpaca.json", *words, "a").stderr.decode()
+        self.assertIn("alpaca.json is read as plain text", said)
+        self.assertIn("are called .jsonl (files of this kind: 1)", said)
+        self.assertNotIn("plain text", self.run_mousse("tokenize", "lines.jsonl", *words, "b").stderr.decode())
+
     def test_marks_and_encodings_are_reported(self):
         text = "Zażółć gęślą jaźń. ".encode() * 1000
         self.write("mark.txt", b"\xef\xbb\xbf" + text)

@@ -31,6 +31,8 @@ class Writing(ProgramTest):
         self.assertEqual(self.generate("--prompt-file", "p.txt", "--tokens", "20"), told)
         self.write("long.txt", b"word " * 2000)
         self.assertTrue(self.generate("--prompt-file", "long.txt", "--tokens", "3").startswith(b"word " * 2000))
+        self.write("marked.txt", b"\xef\xbb\xbfIt was")
+        self.assertEqual(self.generate("--prompt-file", "marked.txt", "--tokens", "20"), told)
         self.assertIn("not both", self.failure(2, "generate", "--init", "run", "--prompt", "a", "--prompt-file", "p.txt"))
         self.assertIn("cannot open", self.failure(1, "generate", "--init", "run", "--prompt-file", "none"))
 

@@ -24,7 +24,7 @@ static mousse_status take(void *context, const char *line, size_t size, mo_error
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  archived_study study = {"study", "study/runs"};
+  archived_study study = {"study", "study/runs", NULL};
   mo_error error;
   mo_lines_take("input", (const char *)data, size, take, &study, &error);
   return 0;

@@ -120,6 +120,17 @@ class Reproduce(ProgramTest):
         last = figure["charts"][1]["series"][1]["points"][-1]
         self.assertAlmostEqual(last[1], wanted, 6)
 
+    def test_an_archive_knows_its_shards_under_another_name(self):
+        self.make_data()
+        words = ["reproduce", "sides", "--scale", "smoke", "--quiet", "--archive", "runs.jsonl", "--data-dir"]
+        self.run_mousse(*words, "data", "--out", "here")
+        lines = self.read("runs.jsonl")
+        os.rename(self.path("data"), self.path("other"))
+        self.assertNotIn(b"waiting", self.output(*words, "other", "--out", "there", "--dry-run"))
+        self.run_mousse(*words, "other", "--out", "there")
+        self.assertEqual(glob.glob(self.path("there/runs/*/checkpoints")), [])
+        self.assertEqual(self.read("runs.jsonl").replace(b'"data_dir":"other"', b'"data_dir":"data"'), lines)
+
     def test_an_archive_of_finished_runs_goes_on_elsewhere(self):
         words = ["reproduce", "sides", "--scale", "smoke", "--quiet", "--archive", "runs.jsonl"]
         process = subprocess.Popen([MOUSSE, *words, "--out", "here"], cwd=self.folder)

@@ -80,7 +80,7 @@ static void pack(void **state, const char *study, const char *file)
   char runs[64];
   mo_error error = {{0}};
   snprintf(runs, sizeof runs, "%s/runs", study);
-  const archived_study where = {scratch_path(state, study), scratch_path(state, runs)};
+  const archived_study where = {scratch_path(state, study), scratch_path(state, runs), NULL};
   const mousse_status status = run_archive_write(&where, scratch_path(state, file), &error);
   assert_string_equal(error.text, "");
   assert_int_equal(status, MOUSSE_OK);
@@ -91,7 +91,7 @@ static void unpack(void **state, const char *study, const char *file)
   char runs[64];
   mo_error error = {{0}};
   snprintf(runs, sizeof runs, "%s/runs", study);
-  const archived_study where = {scratch_path(state, study), scratch_path(state, runs)};
+  const archived_study where = {scratch_path(state, study), scratch_path(state, runs), NULL};
   const mousse_status status =
       run_archive_unpack(&where, scratch_path(state, file), NULL, &error);
   assert_string_equal(error.text, "");
@@ -167,7 +167,8 @@ static void lines_of_others_stay(void **state)
   mo_release(NULL, text, size + 1);
 
   static const char damaged[] = "{\"name\": \"a\"}\n{\"name\": \"b\", \"opt";
-  const archived_study where = {scratch_path(state, "here"), scratch_path(state, "here/runs")};
+  const archived_study where = {scratch_path(state, "here"), scratch_path(state, "here/runs"),
+                                NULL};
   scratch_write(state, "damaged.jsonl", damaged, strlen(damaged));
   path = scratch_path(state, "damaged.jsonl");
   assert_int_equal(run_archive_write(&where, path, &error), MOUSSE_BAD_FORMAT);

@@ -92,7 +92,8 @@ static void a_group_is_as_long_as_its_longest_run(void **state)
                            .step_count = count,
                            .validations = validations[r],
                            .validation_count = count,
-                           .complete = r > 0};
+                           .complete = r > 0,
+                           .options.seed = (int64_t)r};
     assert_int_equal(run_group_add(&group, &runs[r], &error), MOUSSE_OK);
   }
   assert_true(run_group_validation(&group, 0, &step, &loss));
@@ -345,6 +346,25 @@ static void groups_by_all_but_the_seed(void **state)
   run_records_release(&found);
 }
 
+/* A copy of a run is no other seed; one that did not end takes no seed's place. */
+static void a_seed_counts_once(void **state)
+{
+  run_record runs[4] = {{.complete = false}};
+  run_group group;
+  mo_error error = {{0}};
+  (void)state;
+  run_group_start(&group);
+  for (size_t i = 0; i < 4; i++) {
+    runs[i].complete = i > 0;
+    runs[i].final_loss = i < 3 ? 3 : 5;
+    runs[i].options.seed = i < 3 ? 1 : 2;
+    assert_int_equal(run_group_add(&group, &runs[i], &error), MOUSSE_OK);
+  }
+  assert_true(group.final_loss.count == 2 && group.final_loss.mean == 4);
+  assert_true(group.count == 3 && group.repeats == 1 && group.repeat == &runs[2]);
+  run_group_release(&group);
+}
+
 /* Each is compared with all others at once: in pairs, a page on some hundred runs took minutes. */
 static void many_runs_are_grouped(void **state)
 {
@@ -557,6 +577,7 @@ int main(void)
       scratch_test(what_is_no_run_is_refused),
       scratch_test(finds_runs_below),
       scratch_test(groups_by_all_but_the_seed),
+      cmocka_unit_test(a_seed_counts_once),
       cmocka_unit_test(many_runs_are_grouped),
       scratch_test(labels_say_what_differs),
       scratch_test(unlike_runs_are_noticed),

@@ -65,6 +65,16 @@ class Sweep(ProgramTest):
             self.output("sweep", name, "--num-iterations", "1")
         self.assertEqual(sorted(os.listdir(self.path("sweeps"))), ["lr-0.1", "lr-0.2", "plain"])
 
+    def test_a_setting_that_is_written_in_two_ways_is_one_seed(self):
+        self.sweep_file("lr: [0.1, 0.10, 1e-1, 0.2]\nseed: 1\nval_loss_every: 1\n")
+        self.output("sweep", "grid.yaml", "--num-iterations", "1")
+        told = self.output("report", "sweeps/grid", "--text").decode()
+        said = " ".join(told.split())
+        self.assertIn("2 of 4 runs (such as lr=0.10) have the options and the seed of another one: means, spreads and "
+                      "curves leave them out.", said)
+        self.assertNotIn("±", said.split("Best learning rate of each")[0])
+        self.assertNotIn("after 1 steps", said)
+
     def test_a_sweep_that_was_killed_ends_as_if_it_had_not(self):
         self.sweep_file("optimizer: [mousse, muon, adamw]\nlr: [0.01, 0.02]\n")
         words = ["sweep", "grid.yaml", "--jobs", "2", "--quiet"]

@@ -83,6 +83,8 @@ class Commands(TrainTest):
         checkpoint = next(self.calm.glob("checkpoints/*"))
         self.assertIn("as --init RUN or RUN@STEP names it", self.failure(2, "eval", "--init", checkpoint))
         self.assertIn("has no checkpoints; name the --out", self.failure(1, "checkpoint", "list", self.lab.data))
+        self.assertIn("nowhere: there is no such directory", self.failure(1, "checkpoint", "list", "nowhere"))
+        self.assertIn("leave out the @", self.failure(2, "checkpoint", "verify", f"{self.calm}@best"))
         self.assertIn("gpt2: there is no such tokenizer",
                       self.failure(1, "tokenize", file, "--tokenizer", "gpt2", "--out", self.lab.folder / "y"))
         self.assertIn("no model: give --init", self.failure(2, "generate"))

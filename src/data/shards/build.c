@@ -151,6 +151,14 @@ static void tell_notes(const dataset_options *options, corpus_notes n)
              (unsigned long long)n.marks, n.marks == 1 ? "file starts" : "files start");
     tell(options, text);
   }
+  if (n.json_files > 0) {
+    snprintf(
+        text, sizeof text,
+        "%s is read as plain text, with all that is JSON about it; objects with a field of "
+        "text, one in each line, are called .jsonl (files of this kind: %llu)",
+        n.json_path, (unsigned long long)n.json_files);
+    tell(options, text);
+  }
   if (n.utf16_files > 0) {
     snprintf(text, sizeof text,
              "%s looks like UTF-16, and its bytes are taken as they are; 'iconv -f UTF-16 -t "

@@ -47,11 +47,12 @@ typedef struct corpus_piece {
 
 /* What is odd about the text files that have been read so far. */
 typedef struct corpus_notes {
-  uint64_t marks; /* byte order marks, which were dropped */
+  uint64_t marks;      /* byte order marks, which were dropped */
+  uint64_t json_files; /* called .json, and read as plain text */
   uint64_t utf16_files, bad_files,
-      bad_bytes;                     /* bytes that are not UTF-8, and files with such */
-  const char *utf16_path, *bad_path; /* the first of each; valid with the corpus */
-  uint64_t bad_offset;               /* of the first such byte in bad_path */
+      bad_bytes; /* bytes that are not UTF-8, and files with such */
+  const char *json_path, *utf16_path, *bad_path; /* the first of each; valid with the corpus */
+  uint64_t bad_offset;                           /* of the first such byte in bad_path */
 } corpus_notes;
 
 typedef struct mo_corpus mo_corpus;

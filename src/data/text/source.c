@@ -105,9 +105,16 @@ static mousse_status look_at_start(mo_source *s, mo_error *error)
   return MOUSSE_OK;
 }
 
+/* JSON, though not in lines: most who have such a file want what is in its fields. */
+static bool is_json_document(const mo_source *s)
+{
+  return s->kind == TEXT_FILE && ends_with(s->path, unpacked_length(s->path), ".json");
+}
+
 void source_note(const mo_source *s, const char *path, corpus_notes *notes)
 {
   notes->marks += s->has_mark;
+  if (is_json_document(s) && notes->json_files++ == 0) notes->json_path = path;
   if (s->is_utf16 && notes->utf16_files++ == 0) notes->utf16_path = path;
   if (s->utf8.bad == 0) return;
   if (notes->bad_files++ == 0) {
