@@ -38,8 +38,10 @@ static bool cut_name(char start[PATH_MAX], const char *directory, const char *na
   const size_t length = strlen(whole), end = strlen(name);
   snprintf(start, PATH_MAX, "%s", whole[0] != '\0' ? whole : ".");
   if (end == 0) return true;
-  if (strcmp(whole, name) == 0) memcpy(start, ".", 2);
-  if (strcmp(whole, name) == 0) return true;
+  if (strcmp(whole, name) == 0) {
+    memcpy(start, ".", 2);
+    return true;
+  }
   if (length <= end || whole[length - end - 1] != '/' ||
       strcmp(whole + length - end, name) != 0)
     return false;

@@ -1,58 +1,11 @@
-/* test_report.c - a document of results, checked, and as text, SVG, page and JSON. */
+/* test_report.c - a document of results, checked, and as text, page, CSV and JSON. */
 #include "report/chart_style.h"
 #include "report/report.h"
 #include "report/text_form.h"
-#include "scratch.h"
+#include "unit/made_results.h"
 
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#define HOSTILE "</script><b>'x' & \\ \x1b[31m"
-
-/* One figure with curves on log axes, gaps and spreads, one with bars, both with a table. */
-static json_t *make_results(void)
-{
-  static const char *const columns[] = {"optimizer", "loss", NULL};
-  json_t *results = results_new("A title " HOSTILE, "mousse report runs");
-  results_note(results,
-               "Each word of a note stays whole when its line is broken at the width.");
-  json_t *figure = results_figure(results, "curves", "Curves", "It wins.");
-  results_finding(figure, "It %s.", "does");
-  json_t *chart =
-      results_chart(figure, "Loss", results_axis("lr", "log"), results_axis("loss", "linear"));
-  json_t *series = results_series(chart, "mousse " HOSTILE, "line");
-  results_point(series, 0.01, 3, 0.1);
-  results_point(series, 0.1, 1, 0.1);
-  results_point(series, 1, NAN, NAN);
-  results_point(series, 10, 2, NAN);
-  results_point(results_series(chart, "muon", "points"), 0.1, 2.5, NAN);
-  json_t *row = results_row(results_table(figure, "A table", columns));
-  results_text(row, HOSTILE);
-  results_number(row, 1.23456);
-  results_run(figure, "run-1");
-  results_run(figure, "run-1");
-
-  figure = results_figure(results, "bars", "Bars", "");
-  json_t *axis = results_categories("optimizer");
-  results_category(axis, "adamw");
-  results_category(axis, "soap");
-  chart = results_chart(figure, "Time", axis, results_axis("seconds", "linear"));
-  series = results_series(chart, "seconds", "bars");
-  results_point(series, 0, 2, 0.5);
-  results_point(series, 1, 4, NAN);
-  results_chart(figure, "Nothing", results_axis("x", "linear"), results_axis("y", "linear"));
-  return results;
-}
-
-static char *read_text(const char *path, size_t *size)
-{
-  char *text = NULL;
-  mo_error error = {{0}};
-  assert_int_equal(mo_file_read(NULL, path, 1 << 24, &text, size, &error), MOUSSE_OK);
-  return text;
-}
 
 static size_t count_of(const char *text, const char *piece)
 {
@@ -161,72 +114,6 @@ static void text_is_for_any_terminal(void **state)
     assert_true(width <= 60);
   }
   mo_buffer_close(&text);
-  json_decref(results);
-}
-
-static void every_chart_is_a_picture(void **state)
-{
-  mo_error error = {{0}};
-  size_t size = 0;
-  json_t *results = make_results();
-  const char *folder = scratch_path(state, "pictures/here");
-  assert_int_equal(report_svg(results, folder, &error), MOUSSE_OK);
-  char *curves = read_text(scratch_path(state, "pictures/here/curves.svg"), &size);
-  assert_non_null(strstr(curves, "</svg>"));
-  assert_null(strstr(curves, "<b>"));
-  assert_non_null(strstr(curves, "muon"));
-  mo_release(NULL, curves, size + 1);
-  char *bars = read_text(scratch_path(state, "pictures/here/bars.svg"), &size);
-  assert_non_null(strstr(bars, "adamw"));
-  mo_release(NULL, bars, size + 1);
-  assert_int_equal(mo_file_read(NULL, scratch_path(state, "pictures/here/bars-2.svg"), 1, &bars,
-                                &size, NULL),
-                   MOUSSE_IO); /* the chart without values */
-  json_decref(results);
-}
-
-/* Names that would end a text of gnuplot's, run a command, or have no place on a log axis. */
-static void pictures_take_any_name(void **state)
-{
-  static const char *const names[] = {"'quoted'", "''", "\"", "\\", "`touch ran`", "a''b\\"};
-  mo_error error = {{0}};
-  size_t size = 0;
-  json_t *results = results_new("", "");
-  json_t *figure = results_figure(results, "a", "", "");
-  json_t *chart =
-      results_chart(figure, "'`\"\\", results_axis("''", "log"), results_axis("`", "linear"));
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    results_point(results_series(chart, names[i], "line"), 0.1 * (double)(i + 1), 1, NAN);
-  json_t *nowhere =
-      results_chart(figure, "", results_axis("x", "log"), results_axis("y", "linear"));
-  results_point(results_series(nowhere, "unknown lr", "line"), NAN, 3, NAN);
-  assert_int_equal(report_svg(results, scratch_path(state, "p"), &error), MOUSSE_OK);
-  char *svg = read_text(scratch_path(state, "p/a.svg"), &size);
-  assert_non_null(strstr(svg, "'quoted'"));
-  assert_non_null(strstr(svg, "`touch ran`"));
-  mo_release(NULL, svg, size + 1);
-  json_decref(results);
-}
-
-/* gnuplot takes labels of tics as formats. */
-static void categories_may_have_percent_signs(void **state)
-{
-  mo_error error = {{0}};
-  size_t size = 0;
-  json_t *results = results_new("", "");
-  json_t *axis = results_categories("optimizer");
-  results_category(axis, "muon warmup 5%");
-  results_category(axis, "100%s %g 7%%");
-  json_t *chart = results_chart(results_figure(results, "a", "", ""), "9% %g", axis,
-                                results_axis("y %g", "linear"));
-  json_t *series = results_series(chart, "8%", "bars");
-  for (size_t i = 0; i < 2; i++) results_point(series, (double)i, 3, NAN);
-  assert_int_equal(report_svg(results, scratch_path(state, "p"), &error), MOUSSE_OK);
-  char *svg = read_text(scratch_path(state, "p/a.svg"), &size);
-  assert_non_null(strstr(svg, "muon warmup 5%<"));
-  assert_non_null(strstr(svg, "100%s %g 7%%<"));
-  assert_non_null(strstr(svg, "9% %g<"));
-  mo_release(NULL, svg, size + 1);
   json_decref(results);
 }
 
@@ -346,70 +233,6 @@ static void wide_tables_come_in_parts(void **state)
     assert_true(width <= 70);
   }
   mo_buffer_close(&text);
-  json_decref(results);
-}
-
-static void without_gnuplot_it_is_named(void **state)
-{
-  mo_error error = {{0}};
-  json_t *results = make_results();
-  char before[4096];
-  snprintf(before, sizeof before, "%s", getenv("PATH"));
-  setenv("PATH", "/nowhere", 1);
-  assert_int_equal(report_svg(results, scratch_path(state, "p"), &error), MOUSSE_IO);
-  setenv("PATH", before, 1);
-  assert_non_null(strstr(error.text, "gnuplot-nox"));
-  json_decref(results);
-}
-
-static bool no_room; /* for what a buffer is to take */
-bool __real_mo_buffer_add(mo_buffer *buffer, const char *data, size_t size);
-bool __wrap_mo_buffer_add(mo_buffer *buffer, const char *data, size_t size);
-bool __wrap_mo_buffer_add(mo_buffer *buffer, const char *data, size_t size)
-{
-  return !no_room && __real_mo_buffer_add(buffer, data, size);
-}
-
-/* Nobody reads what it still writes: it must not be waited for until somebody does. */
-static void a_picture_that_memory_is_short_for_is_given_up(void **state)
-{
-  static const char script[] = "#!/bin/sh\nexec cat /dev/zero\n";
-  mo_error error = {{0}};
-  json_t *results = make_results();
-  char before[4096], path[4096 + 256];
-  const char *gnuplot = scratch_write(state, "gnuplot", script, strlen(script));
-  assert_int_equal(chmod(gnuplot, 0755), 0);
-  snprintf(before, sizeof before, "%s", getenv("PATH"));
-  snprintf(path, sizeof path, "%s:%s", (const char *)*state, before);
-  setenv("PATH", path, 1);
-  no_room = true;
-  alarm(30);
-  assert_int_equal(report_svg(results, scratch_path(state, "p"), &error), MOUSSE_IO);
-  alarm(0);
-  no_room = false;
-  setenv("PATH", before, 1);
-  assert_non_null(strstr(error.text, "cannot read what gnuplot draws"));
-  json_decref(results);
-}
-
-/* A chart that cannot be drawn or written is told about, and costs no other. */
-static void one_failure_leaves_the_other_pictures(void **state)
-{
-  mo_error error = {{0}};
-  size_t size = 0;
-  json_t *results = make_results();
-  json_t *figures = json_object_get(results, "figures");
-  json_t *more = json_deep_copy(json_array_get(figures, 0));
-  assert_int_equal(json_object_set_new(more, "id", json_string("later")), 0);
-  assert_int_equal(json_array_append_new(figures, more), 0);
-  char first[64];
-  snprintf(first, sizeof first, "p/%s.svg",
-           json_string_value(json_object_get(json_array_get(figures, 0), "id")));
-  assert_int_equal(mo_make_directories(scratch_path(state, first), &error), MOUSSE_OK);
-  assert_int_equal(report_svg(results, scratch_path(state, "p"), &error), MOUSSE_IO);
-  assert_non_null(strstr(error.text, strrchr(first, '/')));
-  char *svg = read_text(scratch_path(state, "p/later.svg"), &size);
-  mo_release(NULL, svg, size + 1);
   json_decref(results);
 }
 
@@ -590,16 +413,10 @@ int main(void)
       cmocka_unit_test(documents_of_too_many_values_are_refused),
       cmocka_unit_test(two_figures_need_two_ids),
       cmocka_unit_test(text_is_for_any_terminal),
-      scratch_test(every_chart_is_a_picture),
-      scratch_test(pictures_take_any_name),
-      scratch_test(categories_may_have_percent_signs),
       scratch_test(what_blew_up_is_cut_off),
       scratch_test(csv_reads_back),
       scratch_test(error_bars_need_not_be_even),
       cmocka_unit_test(wide_tables_come_in_parts),
-      scratch_test(without_gnuplot_it_is_named),
-      scratch_test(a_picture_that_memory_is_short_for_is_given_up),
-      scratch_test(one_failure_leaves_the_other_pictures),
       scratch_test(text_cannot_leave_its_place_in_the_page),
       scratch_test(json_reads_back),
       cmocka_unit_test(names_that_are_not_utf8_are_taken),
