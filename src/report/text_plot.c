@@ -12,6 +12,7 @@
 #include "report/text_form.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { HEIGHT = 15, MOST_WIDTH = 110, LEAST_WIDTH = 24, LABEL = 10, LONGEST_NAME = 40 };
@@ -203,30 +204,6 @@ static void plot_curves(text_form *form, const json_t *chart)
   print_legend(form, list);
 }
 
-/* One bar and its number, with the ends of its error bar where it has one. */
-static void print_bar(text_form *form, const char *name, const json_t *point, double largest)
-{
-  static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  char number[FORM_NUMBER], from[FORM_NUMBER], to[FORM_NUMBER];
-  const double value = coordinate(point, 1);
-  const double room = form->width > 77 ? (double)form->width - 63 : 14;
-  double low = 0, high = 0;
-  form_print(form, "  ");
-  const size_t used = form_foreign(form, name, 28);
-  form_repeat(form, " ", 28 - used + 1);
-  if (isfinite(value)) {
-    const double cells = largest > 0 && value > 0 ? value / largest * room : 0;
-    form_repeat(form, "█", (size_t)cells);
-    form_print(form, "%s %s", eighths[(size_t)(8 * (cells - floor(cells)))],
-               form_number(value, number));
-    if (results_interval(point, &low, &high))
-      form_print(form, " (%s to %s)", form_number(low, from), form_number(high, to));
-    form_print(form, "\n");
-  } else {
-    form_print(form, "-\n");
-  }
-}
-
 static double largest_value(const json_t *list)
 {
   double largest = 0;
@@ -238,10 +215,75 @@ static double largest_value(const json_t *list)
   return largest;
 }
 
+enum { BAR_NAME = 28, LEAST_BAR = 14, BAR_TEXT = 3 * FORM_NUMBER + 8 };
+
+/* "8.05 (1.6 to 16)": a bar's number and, if asked for, the ends of its error bar. */
+static void bar_text(const json_t *point, bool with_ends, char text[BAR_TEXT])
+{
+  char number[FORM_NUMBER], from[FORM_NUMBER], to[FORM_NUMBER];
+  double low = 0, high = 0;
+  form_number(coordinate(point, 1), number);
+  if (with_ends && results_interval(point, &low, &high))
+    snprintf(text, BAR_TEXT, "%s (%s to %s)", number, form_number(low, from),
+             form_number(high, to));
+  else
+    snprintf(text, BAR_TEXT, "%s", number);
+}
+
+static size_t longest_bar_text(const json_t *list, bool with_ends)
+{
+  size_t longest = 0;
+  for (size_t s = 0; s < json_array_size(list); s++) {
+    const json_t *points = points_of(json_array_get(list, s));
+    for (size_t i = 0; i < json_array_size(points); i++) {
+      char text[BAR_TEXT];
+      bar_text(json_array_get(points, i), with_ends, text);
+      longest = strlen(text) > longest ? strlen(text) : longest;
+    }
+  }
+  return longest;
+}
+
+/* How all bars of a chart are drawn. */
+typedef struct bar_form {
+  double largest; /* of the values: this one has all the room */
+  size_t room;    /* columns */
+  bool with_ends; /* there is room for them */
+} bar_form;
+
+static bar_form bar_form_of(const text_form *form, const json_t *list)
+{
+  const size_t around = 2 + BAR_NAME + 1 + 2; /* the margin, the name, spaces beside the bar */
+  bar_form f = {.largest = largest_value(list), .room = LEAST_BAR, .with_ends = true};
+  f.with_ends = form->width >= around + LEAST_BAR + longest_bar_text(list, true);
+  const size_t used = around + longest_bar_text(list, f.with_ends);
+  if (form->width > used + LEAST_BAR) f.room = form->width - used;
+  return f;
+}
+
+static void print_bar(text_form *form, const bar_form *f, const char *name, const json_t *point)
+{
+  static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const double value = coordinate(point, 1);
+  char text[BAR_TEXT];
+  form_print(form, "  ");
+  const size_t used = form_foreign(form, name, BAR_NAME);
+  form_repeat(form, " ", BAR_NAME - used + 1);
+  if (!isfinite(value)) {
+    form_print(form, "-\n");
+    return;
+  }
+  const double part = f->largest > 0 && value > 0 ? value / f->largest : 0;
+  const double cells = part * (double)f->room;
+  form_repeat(form, "█", (size_t)cells);
+  bar_text(point, f->with_ends, text);
+  form_print(form, "%s %s\n", eighths[(size_t)(8 * (cells - floor(cells)))], text);
+}
+
 static void plot_bars(text_form *form, const json_t *chart, const json_t *categories)
 {
   const json_t *list = json_object_get(chart, "series");
-  const double largest = largest_value(list);
+  const bar_form f = bar_form_of(form, list);
   form_foreign(form, label_of(chart, "y"), form->width);
   form_print(form, "\n");
   for (size_t s = 0; s < json_array_size(list); s++) {
@@ -254,7 +296,7 @@ static void plot_bars(text_form *form, const json_t *chart, const json_t *catego
       const json_t *point = json_array_get(points, i);
       const double x = coordinate(point, 0);
       const json_t *name = x >= 0 && x < 1e6 ? json_array_get(categories, (size_t)x) : NULL;
-      print_bar(form, name != NULL ? json_string_value(name) : "", point, largest);
+      print_bar(form, &f, name != NULL ? json_string_value(name) : "", point);
     }
   }
 }
