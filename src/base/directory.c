@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -48,6 +49,43 @@ void mo_lock_release(mo_lock *lock)
 {
   if (lock->descriptor >= 0) close(lock->descriptor);
   lock->descriptor = -1;
+}
+
+static bool is_locked_there(const mo_lock *lock, const char *directory)
+{
+  char path[4096];
+  struct stat held, there;
+  return mo_path_join(path, sizeof path, directory, MO_LOCK_NAME, NULL) == MOUSSE_OK &&
+         fstat(lock->descriptor, &held) == 0 && stat(path, &there) == 0 &&
+         held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+}
+
+/* Where the kernel says that the lock is. */
+static bool find_lock(const mo_lock *lock, char directory[4096])
+{
+  char link[64];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", lock->descriptor);
+  const ssize_t length = readlink(link, directory, 4095);
+  if (length < 0) return false;
+  directory[length] = '\0';
+  char *slash = strrchr(directory, '/');
+  if (slash == NULL || slash == directory) return false;
+  *slash = '\0';
+  return is_locked_there(lock, directory);
+}
+
+mousse_status mo_lock_follow(const mo_lock *lock, char *directory, size_t capacity,
+                             mo_error *error)
+{
+  char now[4096];
+  if (lock->descriptor < 0 || is_locked_there(lock, directory)) return MOUSSE_OK;
+  if (find_lock(lock, now) && strlen(now) < capacity) {
+    memcpy(directory, now, strlen(now) + 1);
+    return MOUSSE_OK;
+  }
+  if (access(directory, F_OK) == 0) return MOUSSE_OK; /* the lock alone was removed */
+  return mo_fail(error, MOUSSE_IO, "%s: the directory was removed while it was in use",
+                 directory);
 }
 
 bool mo_is_file_of(const char *name, const char *known)

@@ -20,6 +20,10 @@ typedef struct mo_lock {
 mousse_status mo_lock_take(mo_lock *lock, const char *directory, const char *busy,
                            mo_error *error);
 void mo_lock_release(mo_lock *lock);
+/* Brings the name of a directory whose lock is held up to date: it may have been moved. An error when
+ * it was removed; without a lock that is held the name stays as it is. */
+mousse_status mo_lock_follow(const mo_lock *lock, char *directory, size_t capacity,
+                             mo_error *error);
 
 /* Is this a name that we give to files in the directory? */
 typedef bool (*mo_is_ours)(const char *name);

@@ -213,11 +213,25 @@ static mousse_status save_in_background(trainer *t, const checkpoint_content *co
   return MOUSSE_OK;
 }
 
+/* A run whose directory was moved goes on in it; nothing is being written meanwhile. */
+static mousse_status follow_directory(trainer *t, mo_error *error)
+{
+  train_session *s = &t->session;
+  char before[sizeof s->directory];
+  memcpy(before, s->directory, sizeof before);
+  MO_TRY(mo_lock_follow(&s->lock, s->directory, sizeof s->directory, error));
+  if (strcmp(before, s->directory) == 0) return MOUSSE_OK;
+  run_notify(&t->notices, "%s was moved to %s; the run goes on there", before, s->directory);
+  return mo_path_join(s->checkpoints, sizeof s->checkpoints, s->directory, CHECKPOINT_FOLDER,
+                      error);
+}
+
 static mousse_status save(trainer *t, mo_error *error)
 {
   const checkpoint_content content = session_content(&t->session);
   MO_TRY(conclude_save(t, error));
   if (content.state->step == t->saved) return MOUSSE_OK;
+  MO_TRY(MO_FIRST_RANK(t->comm, follow_directory(t, error), error));
   MO_TRY(ranks_compare_weights(t->session.params, t->comm, error));
   MO_TRY(average_refresh(&t->session.average, error));
   if (t->session.writer.on) return save_in_background(t, &content, error);

@@ -4,11 +4,13 @@
 """
 import os
 import shutil
+import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "cli"))
-from program import ProgramTest  # noqa: E402
+from program import MOUSSE, ProgramTest  # noqa: E402
 
 SMALL = ("--preset", "nano", "--model-dim", "16", "--n-layer", "1", "--n-head", "2", "--sequence-length", "16",
          "--batch-size", "2", "--num-iterations", "2", "--checkpoint-freq", "1", "--threads", "1", "--quiet")
@@ -87,6 +89,33 @@ class Places(ProgramTest):
         for data in ("data", "data/", "./data", os.path.join(self.top, "project", "data")):
             self.run_mousse("train", "--data-dir", data, *SMALL)
         self.assertEqual(os.listdir(self.path("runs")), ["muon-nano"])
+
+    def while_training(self, act):
+        """Starts a run, acts on its directory once it has a checkpoint, and returns how it ended."""
+        words = [MOUSSE, "train", "--data-dir", "data", "--out", "runs/live", *SMALL[:-1], "--num-iterations", "12000",
+                 "--checkpoint-freq", "3000", "--val-loss-every", "0"]
+        process = subprocess.Popen(words, cwd=self.folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        checkpoints = self.path("runs/live/checkpoints")
+        while not os.path.isdir(checkpoints) or not any(name.startswith("step-") for name in os.listdir(checkpoints)):
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        act()
+        told = process.communicate()[1]
+        return process.returncode, told
+
+    def test_a_run_goes_on_where_it_was_moved(self):
+        status, told = self.while_training(lambda: os.rename(self.path("runs/live"), self.path("moved")))
+        self.assertEqual(status, 0, told)
+        self.assertIn(f"runs/live was moved to {os.path.join(os.path.realpath(self.folder), 'moved')}; the run goes on there",
+                      told)
+        self.assertFalse(os.path.exists(self.path("runs/live")))
+        self.more(12001, "--out", "moved", "--data-dir", "data")
+
+    def test_a_run_that_was_removed_is_not_made_anew(self):
+        status, told = self.while_training(lambda: shutil.rmtree(self.path("runs/live")))
+        self.assertEqual(status, 1, told)
+        self.assertIn("runs/live: the directory was removed while it was in use", told)
+        self.assertFalse(os.path.exists(self.path("runs/live")))
 
     def test_a_branch_finds_the_data_of_its_run(self):
         self.stand()
