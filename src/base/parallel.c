@@ -1,6 +1,7 @@
 /* parallel.c - work over threads, by OpenMP. */
 #include "base/parallel.h"
 
+#include "base/arithmetic.h"
 #include "base/recorder.h"
 
 #include <omp.h>
@@ -22,8 +23,12 @@ static void run_loop(int threads, size_t count, mo_body body, void *context)
     for (size_t item = 0; item < count; item++) body(context, item, 0);
     return;
   }
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-  for (size_t item = 0; item < count; item++) body(context, item, omp_get_thread_num());
+#pragma omp parallel num_threads(threads)
+  {
+    MO_OWN_ARITHMETIC;
+#pragma omp for schedule(dynamic, 1)
+    for (size_t item = 0; item < count; item++) body(context, item, omp_get_thread_num());
+  }
 }
 
 void mo_parallel_at(const char *file, const char *name, int threads, size_t count, mo_body body,

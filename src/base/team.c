@@ -7,6 +7,7 @@
  */
 #include "base/team.h"
 
+#include "base/arithmetic.h"
 #include "base/recorder.h"
 
 #include <omp.h>
@@ -96,6 +97,7 @@ static void run_item(team *t)
 /* One thread: items, then parts of others' loops, until all items are done. */
 static void work(team *t)
 {
+  MO_OWN_ARITHMETIC;
   pthread_mutex_lock(&t->lock);
   while (t->done < t->count) {
     open_loop *hurried = hurried_loop(t);

@@ -1,4 +1,5 @@
 /* state_access.c - arrays of one parameter's state, read and written by name. */
+#include "base/arithmetic.h"
 #include "base/text.h"
 #include "comm/ranks.h"
 #include "linalg/vector.h"
@@ -87,6 +88,7 @@ static mousse_status spread_share(mousse_optimizer *opt, const mo_param *param, 
 mousse_status mousse_state_read(mousse_optimizer *opt, const char *name, const char *array,
                                 float *data, size_t count)
 {
+  MO_OWN_ARITHMETIC;
   mo_param *param = NULL;
   size_t which = 0;
   MO_TRY(mo_require(opt, MO_READY, "mousse_state_read"));
@@ -136,6 +138,7 @@ static void note_written(mo_param *param, size_t which)
 mousse_status mousse_state_write(mousse_optimizer *opt, const char *name, const char *array,
                                  const float *data, size_t count)
 {
+  MO_OWN_ARITHMETIC;
   mo_param *param = NULL;
   size_t which = 0;
   MO_TRY(mo_require(opt, MO_READY, "mousse_state_write"));

@@ -1,6 +1,7 @@
 /* state_load.c - restoring, in full or as far as it fits. Everything is read into a second set of
  * arrays that replaces the first only after the checksum was right, so a damaged stream changes
  * nothing; and every number is checked that a step would rely on. */
+#include "base/arithmetic.h"
 #include "comm/ranks.h"
 #include "optim/grad_scale.h"
 #include "optim/shares.h"
@@ -334,6 +335,7 @@ static void take_and_get(mo_loading *l, const char *call)
 static mousse_status load(mousse_optimizer *opt, const char *call, mousse_read_fn read,
                           void *user, mo_loading *l)
 {
+  MO_OWN_ARITHMETIC;
   if (opt == NULL || opt->phase != MO_BROKEN || !opt->prepared)
     MO_TRY(mo_require(opt, MO_READY, call));
   const mo_phase before = opt->phase;

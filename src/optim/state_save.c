@@ -1,4 +1,5 @@
 /* state_save.c - saving: a versioned, checksummed stream keyed by parameter names. */
+#include "base/arithmetic.h"
 #include "comm/ranks.h"
 #include "optim/exchange.h"
 #include "optim/shares.h"
@@ -72,6 +73,7 @@ static void put_param(mo_state_stream *s, const mo_param *param)
 
 mousse_status mousse_save(mousse_optimizer *opt, mousse_write_fn write, void *user)
 {
+  MO_OWN_ARITHMETIC;
   MO_TRY(mo_require(opt, MO_READY, "mousse_save"));
   const mousse_status mine = write != NULL ? MOUSSE_OK
                                            : mo_fail(&opt->error, MOUSSE_INVALID_ARGUMENT,

@@ -3,6 +3,7 @@
  * All or nothing: nothing is touched before every gradient is known to be finite, and after
  * that nothing can fail but communication.
  */
+#include "base/arithmetic.h"
 #include "base/team.h"
 #include "comm/ranks.h"
 #include "linalg/blas.h"
@@ -216,6 +217,7 @@ static void warn_of_fallbacks(mousse_optimizer *opt)
 
 mousse_status mousse_step(mousse_optimizer *opt)
 {
+  MO_OWN_ARITHMETIC;
   MO_TRY(mo_require(opt, MO_READY, "mousse_step"));
   const double last_norm = opt->grad_norm;
   const mousse_status refused = check_gradients(opt);

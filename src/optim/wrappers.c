@@ -1,6 +1,7 @@
 /* wrappers.c - see wrappers.h. */
 #include "optim/wrappers.h"
 
+#include "base/arithmetic.h"
 #include "base/simd.h"
 #include "comm/ranks.h"
 #include "linalg/vector.h"
@@ -199,6 +200,7 @@ static mousse_status check(mousse_optimizer *opt, const char *name, const float 
 mousse_status mousse_read_weights(mousse_optimizer *opt, const char *name, float *data,
                                   size_t count)
 {
+  MO_OWN_ARITHMETIC;
   mo_param *param = NULL;
   MO_TRY(mo_require(opt, MO_READY, "mousse_read_weights"));
   const mousse_status mine = check(opt, name, data, count, &param);

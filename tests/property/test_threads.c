@@ -2,6 +2,7 @@
  * step at the same time on distinct threads of the caller. */
 #include "property/harness.h"
 
+#include <fenv.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,63 @@ static void test_any_number_of_threads_gives_the_same_bits(void **state)
   }
   blob_free(&expected_state);
   free(expected);
+}
+
+/* Other roundings and no denormal numbers, as torch.set_flush_denormal and fesetround have them; of this
+ * thread alone. */
+static void set_odd_arithmetic(void)
+{
+  assert_int_equal(fesetround(FE_UPWARD), 0);
+#ifdef __x86_64__
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+#endif
+}
+
+static bool is_odd_arithmetic(void)
+{
+#ifdef __x86_64__
+  if ((__builtin_ia32_stmxcsr() & 0x8040) != 0x8040) return false;
+#endif
+  return fegetround() == FE_UPWARD;
+}
+
+/* However the host has set its threads, bits are the same, and it finds them as it left them. */
+static void test_the_arithmetic_of_the_host_does_not_matter(void **state)
+{
+  (void)state;
+  for (int threads = 1; threads <= 2; threads++) {
+    rig r, control;
+    blob saved, expected;
+    mixture(&r, threads);
+    mixture(&control, threads);
+    for (uint64_t t = 1; t <= STEPS; t++) {
+      rig_gradients(&r, t);
+      rig_gradients(&control, t);
+      for (size_t i = 0; i < r.count; i++) /* denormal, every third of them */
+        for (size_t e = 0; e < r.params[i].count; e += 3)
+          control.params[i].grad[e] = r.params[i].grad[e] *= 0x1p-128f;
+      assert_int_equal(mousse_step(control.opt), MOUSSE_OK);
+      fenv_t before;
+      fegetenv(&before);
+      set_odd_arithmetic();
+      const mousse_status status = mousse_step(r.opt);
+      const bool odd = is_odd_arithmetic();
+      fesetenv(&before);
+      assert_int_equal(status, MOUSSE_OK);
+      assert_true(odd);
+    }
+    assert_same_weights(&r, &control);
+    rig_save(&control, &expected);
+    set_odd_arithmetic();
+    rig_save(&r, &saved);
+    fesetenv(FE_DFL_ENV);
+    assert_int_equal(saved.size, expected.size);
+    assert_memory_equal(saved.data, expected.data, saved.size);
+    blob_free(&saved);
+    blob_free(&expected);
+    rig_stop(&r);
+    rig_stop(&control);
+  }
 }
 
 static void ignore(void *user, const char *name, const char *quantity, double value)
@@ -178,6 +236,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_any_number_of_threads_gives_the_same_bits),
+      cmocka_unit_test(test_the_arithmetic_of_the_host_does_not_matter),
       cmocka_unit_test(test_cut_and_whole_give_the_same_bits),
       cmocka_unit_test(test_distinct_optimizers_on_distinct_threads),
       cmocka_unit_test(test_whole_lives_at_the_same_time),
