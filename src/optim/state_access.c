@@ -128,11 +128,12 @@ uint64_t mo_state_sign(const mo_param *param, size_t array)
   return a->degree == 0 || a->side.size > 0 ? MO_STATE_BEGUN : 0;
 }
 
+/* Whoever writes one array of a wrapper may leave the others as they are. */
 static void note_written(mo_param *param, size_t which)
 {
   const uint64_t sign = mo_state_sign(param, which);
   if (sign == MO_STATE_BEGUN) param->begun = true;
-  if (sign == MO_STATE_WRAPPED) param->wrapped = true;
+  if (sign == MO_STATE_WRAPPED && !param->wrapped) mo_wrapper_begin(param);
 }
 
 mousse_status mousse_state_write(mousse_optimizer *opt, const char *name, const char *array,

@@ -44,6 +44,19 @@ static float *array_of(const mo_param *param, const char *name, size_t start)
   return NULL;
 }
 
+void mo_wrapper_begin(mo_param *param)
+{
+  param->wrapped = true;
+  for (size_t i = param->algorithm_arrays; param->own != NULL && i < param->array_count; i++) {
+    const char *name = param->arrays[i].name;
+    const size_t count = param->own->count;
+    if (strcmp(name, "direction") == 0)
+      memset(param->state[i], 0, count * sizeof(float));
+    else if (mo_wrapper_array(name))
+      mo_read_value(&param->storage, param->shape, param->own->first, count, param->state[i]);
+  }
+}
+
 static bool is_wrapped(const mo_param *param)
 {
   return param->wrapped && param->steps > 0;

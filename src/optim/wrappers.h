@@ -37,6 +37,9 @@ void mo_wrapper_after(const mousse_optimizer *opt, const mo_param *param, size_t
  * mo_param.weight_sum; 0 without that wrapper. */
 double mo_wrapper_weight(const mousse_optimizer *opt, const mo_param *param);
 
+/* Makes our arrays what a first step would: the weights as they are, and no direction. */
+void mo_wrapper_begin(mo_param *param);
+
 /* Whether an array of this name is one of ours that a load must find. */
 bool mo_wrapper_array(const char *name);
 

@@ -190,6 +190,32 @@ static void test_state_goes_over(void **state)
   rig_stop(&from);
 }
 
+/* Of several arrays one alone is written, here as a first step would make it: the others, too, are what a
+ * first step makes of them. */
+static void test_one_array_goes_over(void **state)
+{
+  (void)state;
+  static const char *const arrays[] = {"average", "base", "iterate"};
+  for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) {
+    rig one, usual;
+    float found[COUNT], expected[COUNT];
+    const char *object = "average=on wrapper=schedule_free";
+    start(&one, "sgd", "mu=0 weight_decay=0", object);
+    start(&usual, "sgd", "mu=0 weight_decay=0", object);
+    assert_int_equal(mousse_state_write(one.opt, "p0", arrays[a], one.params[0].value, COUNT),
+                     MOUSSE_OK);
+    assert_int_equal(mousse_set_param(one.opt, "p0", "steps", 100), MOUSSE_OK);
+    assert_int_equal(mousse_set_param(usual.opt, "p0", "steps", 100), MOUSSE_OK);
+    for (uint64_t t = 1; t <= 3; t++) rig_step(&one, t), rig_step(&usual, t);
+    read_weights(&one, found);
+    read_weights(&usual, expected);
+    for (size_t i = 0; i < COUNT; i++) assert_true(fabsf(found[i] - expected[i]) < 1e-3f);
+    assert_same_weights(&one, &usual);
+    rig_stop(&usual);
+    rig_stop(&one);
+  }
+}
+
 /* A wrapper that does nothing is no wrapper. */
 static void test_reductions(void **state)
 {
@@ -516,6 +542,7 @@ int main(void)
       cmocka_unit_test(test_nothing_counts_yet),
       cmocka_unit_test(test_resume),
       cmocka_unit_test(test_state_goes_over),
+      cmocka_unit_test(test_one_array_goes_over),
       cmocka_unit_test(test_reductions),
       cmocka_unit_test(test_state_without_it),
       cmocka_unit_test(test_any_number_of_ranks),
