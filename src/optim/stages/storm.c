@@ -66,7 +66,7 @@ static bool is_first(const mo_step *s, size_t rank)
  * room for sums of it. */
 static void correct(const mo_step *s, size_t rank, float *m)
 {
-  const double end = 1e30;
+  const double end = 1e37;
   const size_t rows = s->u->shape.rows, cols = s->u->shape.cols;
   const double mu = is_first(s, rank) ? 0.0 : s->o->mu;
   const float *before = s->u->inputs[0];
