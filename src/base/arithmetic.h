@@ -27,6 +27,7 @@ static inline void mo_arithmetic_end(const fenv_t *host)
 }
 
 #define MO_OWN_ARITHMETIC                                                                      \
-  const fenv_t mo_host __attribute__((cleanup(mo_arithmetic_end))) = mo_arithmetic_start()
+  const fenv_t mo_host __attribute__((cleanup(mo_arithmetic_end), unused)) =                   \
+      mo_arithmetic_start()
 
 #endif
