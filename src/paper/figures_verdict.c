@@ -173,6 +173,7 @@ static void add_shorter(const study_evidence *e, json_t *figure)
   static const struct {
     const char *ours, *theirs;
   } pairs[] = {{"mousse no-graft", "muon"},
+               {"mousse nesterov", "muon"},
                {"mousse throughout", "muon"},
                {"mousse throughout", "muon throughout"}};
   json_t *table = NULL;
